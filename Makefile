@@ -8,7 +8,7 @@ DATA ?= .build/data
 # For make bench: a file of real documents, NDJSON with an "id" in each line.
 CITIES ?=
 # For make check: how many worlds of clients, networks and a backend live in each simulator.
-SEEDS ?= 1000
+SEEDS ?= 2000
 # For make soak: how long the random tests of the whole system take, together.
 MINUTES ?= 60
 
@@ -30,6 +30,9 @@ export SWIFT_BACKTRACE ?= enable=yes,interactive=no,threads=crashed,registers=no
 tests_limit := timeout --kill-after=30 2400
 # As swift test does; --build-tests would build everything of the dependencies, too.
 build_tests := $(swift_build) --product larderPackageTests
+# make check builds all programs before the checks, which then need not.
+PROGRAMS_BUILT ?=
+product = $(if $(PROGRAMS_BUILT),:,$(step) 'build $(1)' $(swift_build) --product $(1))
 # One scratch path a configuration, or they rebuild each other.
 build := $(abspath .build)
 jobs := $(shell nproc 2>/dev/null || echo 2)
@@ -75,25 +78,25 @@ server-packages:
 # ---- run -------------------------------------------------------------------------------------
 
 run: packages
-	@$(step) 'build the tool' $(swift_build) --product larder
+	@$(call product,larder)
 	@$(step) 'a store of cities' Tests/Checks/cities.sh .build/debug/larder .build/cities
-	@$(step) 'build the demo' $(swift_build) --product LarderDemoLocal
+	@$(call product,LarderDemoLocal)
 	@$(step) 'a database without its network and its process' Tests/Checks/story.sh \
 		.build/story .build/debug/LarderDemoLocal --backend .build/story/backend
-	@$(step) 'build the demo of the Realtime Database' $(swift_build) --product LarderDemoRealtime
+	@$(call product,LarderDemoRealtime)
 	@$(step) 'a Realtime Database without its network, and presence' Tests/Checks/scores.sh \
 		.build/scores .build/debug/LarderDemoRealtime .build/debug/larder
 
 demo: server-packages
-	@$(step) 'build the server' $(swift_build) --product larderd
-	@$(step) 'build the demo' $(swift_build) --product LarderDemoRemote
-	@$(step) 'build the demo of presence' $(swift_build) --product LarderDemoSockets
+	@$(call product,larderd)
+	@$(call product,LarderDemoRemote)
+	@$(call product,LarderDemoSockets)
 	@$(step) 'a server, and clients that lose their networks and processes' Tests/Checks/demo.sh \
 		.build/debug/larderd .build/debug/LarderDemoRemote .build/debug/LarderDemoSockets \
 		.build/demo
 
 serve: server-packages
-	@$(step) 'build the server' $(swift_build) --product larderd
+	@$(call product,larderd)
 	@echo "clients find it with FIRESTORE_EMULATOR_HOST=127.0.0.1:$(PORT), those of Realtime Databases"
 	@echo "with FIREBASE_DATABASE_EMULATOR_HOST=127.0.0.1:$(PORT); end it with Ctrl-C"
 	@exec .build/debug/larderd --port $(PORT) --data $(DATA)
@@ -103,7 +106,7 @@ serve: server-packages
 # The random tests take the same cases in each run; those of make soak and of `swift test` are new, and
 # the longest of them have more steps.
 test check: export LARDER_TEST_SEED ?= 1
-test check: export LARDER_TEST_STEPS ?= 5000
+test check: export LARDER_TEST_STEPS ?= 3000
 test check: export LARDER_SYNC_WORLDS ?= 10
 
 test: server-packages
@@ -122,38 +125,42 @@ swift-tests:
 
 # Everything that is written in Swift is built in one scratch path, with the same traits and flags, the
 # packages that depend on Larder included: whatever they are built on is compiled once. First what the
-# checks run, then lanes, three at a time: the C core; what builds other packages, one at a time because
-# SwiftPM locks the scratch path; what runs programs. CONTRIBUTING.md has a table of all checks.
+# checks run, then lanes, four at a time: the C core; what builds other packages, one at a time because
+# SwiftPM locks the scratch path; servers with other clients, which mostly wait; other programs; the
+# thread sanitizer, which needs a build of its own. CONTRIBUTING.md has a table of all checks.
 core_checks := check-compilers check-install check-c-threads check-crash
-package_checks := check-consumer check-compatibility check-examples check-bench
-program_checks := check-format check-layers check-generated check-documentation check-demo \
-	check-simulation check-kill check-interop check-wire check-image
+package_checks := check-generated check-consumer check-compatibility check-examples check-bench
+server_checks := check-interop check-wire check-image
+program_checks := check-format check-layers check-documentation check-demo check-simulation check-kill
 # Left to make soak.
-soak_checks := check-traits check-swift-threads check-swift-memory
-lanes := core-checks package-checks program-checks
-.PHONY: $(core_checks) $(package_checks) $(program_checks) $(soak_checks) $(lanes)
-.PHONY: check-packages check-lanes programs
+soak_checks := check-traits check-swift-memory
+lanes := core-checks package-checks server-checks program-checks check-swift-threads
+.PHONY: $(core_checks) $(package_checks) $(server_checks) $(program_checks) $(soak_checks) $(lanes)
+.PHONY: check-packages check-lanes programs soak-checks
+
+# All programs of the package, and the tests.
+programs := $(if $(PROGRAMS_BUILT),,programs)
+programs: server-packages
+	@$(step) 'build the programs' $(swift_build)
+	@$(step) 'build the Swift tests' $(build_tests)
 
 check: export COUNT_CHECKS = 1
 check: check-packages
 	@.ci/together 1 programs check-lanes
 
 check-lanes:
-	@.ci/together 3 $(lanes)
+	@PROGRAMS_BUILT=1 .ci/together 4 $(lanes)
 
 core-checks: $(core_checks)
 
 package-checks: $(package_checks)
 
+server-checks: $(server_checks)
+
 program-checks: $(program_checks)
 
 check-packages:
 	@.ci/packages $(check_packages)
-
-# All programs of the package, and the tests.
-programs: server-packages
-	@$(step) 'build the programs' $(swift_build)
-	@$(step) 'build the Swift tests' $(build_tests)
 
 check-format: check-packages
 	@$(step) 'formatters' Tests/Checks/format.sh
@@ -164,7 +171,7 @@ check-layers:
 check-generated: check-packages
 	@$(step) 'generated code' Tests/Checks/generated.sh $(build)/generated
 
-check-documentation:
+check-documentation: $(programs)
 	@$(step) 'links in the documentation' Tests/Checks/documentation.sh $(build)/documentation
 
 check-compilers: check-packages
@@ -191,7 +198,7 @@ check-compatibility: check-packages
 	@$(step) "an application with the import lines of Apple's SDK" \
 		Tests/Checks/compatibility.sh $(build)
 
-check-examples: check-packages
+check-examples: check-packages $(programs)
 	@$(step) 'sample programs and the tutorial' Tests/Checks/examples.sh $(build)
 
 check-demo: run demo
@@ -208,23 +215,23 @@ check-crash: check-packages
 	@$(step) 'kill, power-cut and fault tests' $(c_tests) crash \
 		KILL='--seed 1' POWERCUT='--seed 1' FAULT='--seed 1' CORRUPTION='--seed 1'
 
-check-kill:
+check-kill: $(programs)
 	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' \
 		$(swift_test) --filter KillTests
 
-check-interop: check-packages
+check-interop: check-packages $(programs)
 	@$(step) "Google's Python client against the server" \
 		Tests/Checks/interop.sh $(build)/debug/larderd $(build)/interop
 
-check-wire: check-packages
+check-wire: check-packages $(programs)
 	@$(step) 'the client against the server' \
 		Tests/Checks/wire.sh $(build)/debug/larderd $(build)/wire
 
-check-image: check-packages
+check-image: check-packages $(programs)
 	@$(step) "the steps of the server's image" \
 		Tests/Checks/image.sh $(build)/debug/larderd $(build)/image
 
-check-simulation:
+check-simulation: $(programs)
 	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \
 		$(build)/debug/LarderSimulation --seeds $(SEEDS)
 	@$(step) 'Realtime Database clients, networks and a backend, $(SEEDS) worlds' \
@@ -234,8 +241,9 @@ check-simulation:
 suppressions := $(abspath Tests/Checks/sanitizers)
 mutex := $(build)/mutex.so
 
-# Test targets to build with the thread sanitizer; none named: all of them.
-THREAD_TARGETS ?=
+# The test targets that make check builds and runs with the thread sanitizer: the databases with their
+# engines, listeners and stores. make soak names none, which are all of them.
+THREAD_TARGETS = LarderRuntimeTests LarderStorageTests LarderTests LarderRealtimeTests
 # Random tests of machines that one thread drives.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests \
@@ -301,9 +309,10 @@ soak-checks:
 	@$(step) 'kill, power-cut and fault tests, ten to fifty times as long' $(c_tests) crash \
 		KILL='--rounds 10000' POWERCUT='--images 20000' CORRUPTION='--files 50000'
 	@$(step) 'mutants of the log' $(c_tests) mutants
+	@LARDER_TEST_PERCENT=500 $(step) 'C unit tests, five times as long' $(c_tests) test
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
 	@LARDER_TEST_PERCENT=100 $(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
-	@$(MAKE) --no-print-directory $(soak_checks)
+	@$(MAKE) --no-print-directory $(soak_checks) check-swift-threads THREAD_TARGETS=
 
 # ---- bench, dist, install, clean -------------------------------------------------------------
 

@@ -363,7 +363,7 @@ static void run(bool long_keys, int64_t operations) {
 }
 
 static void short_keys(void) { run(false, test_steps(1500)); }
-static void long_keys(void) { run(true, test_steps(1500)); }
+static void long_keys(void) { run(true, test_steps(500)); }
 
 /* Everything is deleted again: no row is left. */
 static void deletes_everything(void) {

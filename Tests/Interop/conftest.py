@@ -146,3 +146,11 @@ def database():
 @pytest.fixture(scope="session")
 def root(database):
     return f"{database}/documents"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Ends the output with the line that the checks count tests by."""
+    passed, failed = (
+        sum(len(terminalreporter.stats.get(kind, [])) for kind in kinds)
+        for kinds in [("passed",), ("failed", "error")])
+    terminalreporter.write_line(f"{passed} passed, {failed} failed")
