@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { PAIRS = 40, WRITERS = 2, READERS = 3, COMMITS_EACH = 60, TOUCHES_A_STEP = 8 };
+enum { PAIRS = 40, WRITERS = 2, READERS = 3, PINNERS = 2, OTHERS = READERS + PINNERS + 1 };
+enum { COMMITS_EACH = 60, TOUCHES_A_STEP = 40 };
 
 typedef struct shared {
     larder_env *env;
@@ -270,17 +271,18 @@ static void all_at_once(void) {
     larder_env_options_init(&options, sizeof options);
     options.durability = LARDER_DURABILITY_LAST_COMMIT_AT_RISK;
     REQUIRE_OK(larder_env_open(path, &options, &s.env, &test_error));
-    pthread_t writers[WRITERS], others[READERS + 2];
+    pthread_t writers[WRITERS], others[OTHERS];
     for (int i = 0; i < WRITERS; i++)
         REQUIRE(pthread_create(&writers[i], NULL, write_pairs, &s) == 0);
     for (int i = 0; i < READERS; i++)
         REQUIRE(pthread_create(&others[i], NULL, read_pairs, &s) == 0);
-    REQUIRE(pthread_create(&others[READERS], NULL, touch_and_pin, &s) == 0);
-    REQUIRE(pthread_create(&others[READERS + 1], NULL, evict_and_copy, &s) == 0);
+    for (int i = READERS; i < READERS + PINNERS; i++)
+        REQUIRE(pthread_create(&others[i], NULL, touch_and_pin, &s) == 0);
+    REQUIRE(pthread_create(&others[OTHERS - 1], NULL, evict_and_copy, &s) == 0);
     for (int i = 0; i < WRITERS; i++)
         pthread_join(writers[i], NULL);
     stop_all(&s);
-    for (int i = 0; i < READERS + 2; i++)
+    for (int i = 0; i < OTHERS; i++)
         pthread_join(others[i], NULL);
     CHECK_EQ(atomic_load(&s.failures), 0);
     CHECK(atomic_load(&s.reads) > 0);
