@@ -57,7 +57,7 @@ help:
 	@echo 'make soak     long-running checks: the tests with new seeds, random frames and requests, slow'
 	@echo '              clients, a crowd of clients, clients and a server over breaking connections,'
 	@echo '              both simulators with new seeds (MINUTES=$(MINUTES) together), fuzzing, longer kills and'
-	@echo '              power cuts, all tests under both sanitizers, products without traits'
+	@echo '              power cuts, all tests under both sanitizers'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
 	@echo "              installed, Google's Firestore emulator; QUICK=1: a short run in debug mode"
 	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
@@ -127,16 +127,15 @@ swift-tests:
 # packages that depend on Larder included: whatever they are built on is compiled once. First what the
 # checks run, then lanes, four at a time: the C core; what builds other packages, one at a time because
 # SwiftPM locks the scratch path; servers with other clients, which mostly wait; other programs; the
-# thread sanitizer, which needs a build of its own. CONTRIBUTING.md has a table of all checks.
+# thread sanitizer and products without traits, which need builds of their own. CONTRIBUTING.md has a
+# table of all checks.
 core_checks := check-compilers check-install check-c-threads check-crash
 package_checks := check-generated check-consumer check-compatibility check-examples check-bench
 server_checks := check-interop check-wire check-image
 program_checks := check-format check-layers check-documentation check-demo check-simulation check-kill
-# Left to make soak.
-soak_checks := check-traits check-swift-memory
-lanes := core-checks package-checks server-checks program-checks check-swift-threads
-.PHONY: $(core_checks) $(package_checks) $(server_checks) $(program_checks) $(soak_checks) $(lanes)
-.PHONY: check-packages check-lanes programs soak-checks
+lanes := core-checks package-checks server-checks program-checks check-swift-threads check-traits
+.PHONY: $(core_checks) $(package_checks) $(server_checks) $(program_checks) $(lanes)
+.PHONY: check-packages check-lanes programs check-swift-memory soak-checks
 
 # All programs of the package, and the tests.
 programs := $(if $(PROGRAMS_BUILT),,programs)
@@ -312,7 +311,7 @@ soak-checks:
 	@LARDER_TEST_PERCENT=500 $(step) 'C unit tests, five times as long' $(c_tests) test
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
 	@LARDER_TEST_PERCENT=100 $(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
-	@$(MAKE) --no-print-directory $(soak_checks) check-swift-threads THREAD_TARGETS=
+	@$(MAKE) --no-print-directory check-swift-memory check-swift-threads THREAD_TARGETS=
 
 # ---- bench, dist, install, clean -------------------------------------------------------------
 

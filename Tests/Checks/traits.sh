@@ -4,10 +4,11 @@
 # traits.sh BUILD
 set -eu
 cd "$(dirname "$0")/../Consumer"
-build=../../.ci/swift build
+build() { ../../.ci/swift build --scratch-path "$scratch" "$@"; }
+scratch=$1
 rm -rf "$1"
 for program in StorageConsumer Consumer RealtimeConsumer BothConsumer; do
-    $build --scratch-path "$1" --product $program
+    build --product $program
     "$1/debug/$program"
 done
 if find "$1"/debug/ -name '*.o' |
@@ -19,7 +20,7 @@ fi
 
 for product in LarderGRPC LarderServer LarderRealtimeWebSocket LarderLifecycle; do
     if said=$(LARDER_PRODUCT_WITHOUT_TRAIT=$product \
-        $build --scratch-path "$1" --target RefusedConsumer 2>&1); then
+        build --target RefusedConsumer 2>&1); then
         echo "$product is built without its trait" >&2
         exit 1
     fi
