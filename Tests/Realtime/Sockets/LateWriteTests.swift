@@ -33,7 +33,7 @@ struct LateWriteTests {
         increment(first)
         try await first.close()
 
-        let second = try SocketClient.opened(port: server.port, store)
+        let second = try SocketClient.opened(port: server.port, store, isWitness: true)
         try await second.reference(withPath: "b").setValue(1)
         // Says that the increment was answered.
         try await second.reference(withPath: "c").setValue(1)
@@ -57,8 +57,9 @@ struct LateWriteTests {
         await proxy.strandedCount.wait { $0 == 1 }
         try await first.close()
 
-        let second = try SocketClient.opened(port: server.port, store, access: .shared)
-        let witness = try SocketClient.opened(port: server.port)
+        let second = try SocketClient.opened(
+            port: server.port, store, access: .shared, isWitness: true)
+        let witness = try SocketClient.opened(port: server.port, isWitness: true)
         let sum = witness.reference(withPath: "sum")
         while try await !sum.getData().exists() {}
         // Says that the increment was answered.

@@ -22,15 +22,21 @@ final class SocketClient {
     }
 
     /// A database whose server is behind a port.
+    ///
+    /// - Parameter isWitness: the network to the server does not fail; calls wait for it on a busy
+    ///   machine, too.
     static func opened(
-        port: Int, _ directory: String? = nil, access: DatabaseConfiguration.Access = .exclusive
+        port: Int, _ directory: String? = nil, access: DatabaseConfiguration.Access = .exclusive,
+        isWitness: Bool = false
     ) throws -> Database {
         let silent = Logger(label: "client") { _ in SwiftLogNoOpLogHandler() }
         var sockets = WebSocketConfiguration()
-        // A connection that leads nowhere is to be noticed soon.
-        sockets.connectTimeout = .seconds(2)
-        sockets.keepaliveInterval = .milliseconds(500)
-        sockets.keepaliveTimeout = .seconds(1)
+        if !isWitness {
+            // A connection that leads nowhere is to be noticed soon.
+            sockets.connectTimeout = .seconds(2)
+            sockets.keepaliveInterval = .milliseconds(500)
+            sockets.keepaliveTimeout = .seconds(1)
+        }
         sockets.logger = silent
         var configuration = DatabaseConfiguration(
             storage: directory.map { .directory($0) } ?? .memory)
@@ -38,6 +44,7 @@ final class SocketClient {
         configuration.url = "http://127.0.0.1:\(port)?ns=world"
         configuration.connector = .webSocket(sockets, environment: [:])
         configuration.transactionHandlerWait = .milliseconds(100)
+        if isWitness { configuration.serverWait = .seconds(240) }
         configuration.logger = silent
         configuration.callbackQueue = DispatchQueue(label: "client")
         return try Database(configuration: configuration)

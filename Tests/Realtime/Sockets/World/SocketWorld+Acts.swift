@@ -52,7 +52,7 @@ extension SocketWorld {
     /// A client that is not behind a proxy reads: time passes in which the network does something.
     private func breathe() async throws {
         guard server.isRunning else { return }
-        let witness = try SocketClient.opened(port: server.port)
+        let witness = try SocketClient.opened(port: server.port, isWitness: true)
         _ = try await witness.reference(withPath: "sum").getData()
         try await witness.close()
     }

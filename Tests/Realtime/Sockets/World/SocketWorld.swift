@@ -108,7 +108,7 @@ final class SocketWorld {
 
     /// The server has what was written, each write once, and all clients have what it has.
     private func checkAgreement() async throws {
-        let witness = try SocketClient.opened(port: server.port)
+        let witness = try SocketClient.opened(port: server.port, isWitness: true)
         let tree = try await witness.reference().getData()
         let made = Set((tree.childSnapshot(forPath: "log").value as? [String: Any] ?? [:]).keys)
         let lost = writes.filter { !made.contains("w\($0)") }
