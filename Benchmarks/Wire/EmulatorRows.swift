@@ -82,8 +82,8 @@ struct EmulatorRows {
     private func measure(_ kind: Kind, _ servers: [(ServerProcess.Kind, ServerProcess)]) throws {
         var figures: [ServerProcess.Kind: [Load.Figure]] = [:]
         let count = run.count(kind.count, quick: kind.count / 8)
-        let loads = try servers.map {
-            ($0.0, try Load($0.1, connections: 4, callsAtATime: 8))
+        let loads = servers.map {
+            ($0.0, Load($0.1, connections: 4, callsAtATime: 8))
         }
         for (_, load) in loads { try warmUp(load, kind, count: count) }
         for _ in 0..<run.rounds {
@@ -131,7 +131,7 @@ struct EmulatorRows {
 
     /// A call without effect: the share of HTTP/2 and gRPC in each call.
     private func measureFloor(_ server: ServerProcess) throws {
-        let load = try Load(server, connections: 4, callsAtATime: 8)
+        let load = Load(server, connections: 4, callsAtATime: 8)
         let call = Load.Call(method: "Rollback") { _ in try Requests.rollBackNothing() }
         let count = run.count(24_000, quick: 3_000)
         _ = try load.run(call, count: count)
@@ -166,8 +166,8 @@ struct CommitRow {
 
     func callAsFunction() throws {
         let server = try run.startServer("commits")
-        let one = try Load(server, connections: 1, callsAtATime: 1)
-        let many = try Load(server, connections: 32, callsAtATime: 1)
+        let one = Load(server, connections: 1, callsAtATime: 1)
+        let many = Load(server, connections: 32, callsAtATime: 1)
         let call = Load.Call(method: "Commit") {
             try Requests.commit([Requests.document("cities", $0 % 2_000, revision: $0)])
         }

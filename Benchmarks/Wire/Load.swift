@@ -34,21 +34,22 @@ final class Load {
     }
 
     let server: ServerProcess
-    private let connections: Connections
+    private let connectionCount: Int
     let callsAtATime: Int
     private var firstNumber = 0
 
-    init(_ server: ServerProcess, connections count: Int, callsAtATime: Int) throws {
+    init(_ server: ServerProcess, connections count: Int, callsAtATime: Int) {
         self.server = server
         self.callsAtATime = callsAtATime
-        connections = Connections(
-            all: try (0..<count).map { _ in try WireConnection(port: server.port) })
+        connectionCount = count
     }
 
-    /// Makes a number of calls and measures them.
+    /// Makes a number of calls, on connections of their own, and measures them. Connections that rest
+    /// while another server is measured do not answer pings, and are closed after a while.
     func run(_ call: Call, count: Int) throws -> Figure {
+        let connections = Connections(
+            all: try (0..<connectionCount).map { _ in try WireConnection(port: server.port) })
         let share = max(1, count / connections.all.count)
-        let connections = connections
         let (callsAtATime, first) = (callsAtATime, firstNumber)
         firstNumber += share * connections.all.count
         let (startWall, startProcessor) = (Clock.wall, server.processorTime)

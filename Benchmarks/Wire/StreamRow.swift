@@ -28,7 +28,7 @@ struct StreamRow {
         configuration.database = "(default)"
         let backend = try Backend(configuration)
         let server = try run.startServer("stream")
-        let load = try Load(server, connections: 1, callsAtATime: 1)
+        let load = Load(server, connections: 1, callsAtATime: 1)
         let call = Load.Call(method: "RunQuery") { _ in
             try Requests.run(Requests.query(Self.collection))
         }

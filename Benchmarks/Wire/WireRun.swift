@@ -62,7 +62,7 @@ final class Run {
         _ server: ServerProcess, _ collection: String, count: Int, isLarge: Bool = false
     ) throws {
         let size = isLarge ? 40 : 200
-        let load = try Load(server, connections: 4, callsAtATime: 4)
+        let load = Load(server, connections: 4, callsAtATime: 4)
         let commits = Load.Call(method: "Commit") { number in
             try Requests.commit(
                 (min(number * size, count)..<min((number + 1) * size, count)).map {
