@@ -44,8 +44,10 @@ final class Load {
         connectionCount = count
     }
 
-    /// Makes a number of calls, on connections of their own, and measures them. Connections that rest
-    /// while another server is measured do not answer pings, and are closed after a while.
+    /// Makes a number of calls, on new connections, and measures them.
+    ///
+    /// Connections that rest while another server is measured do not answer pings, and the server
+    /// closes them after a while.
     func run(_ call: Call, count: Int) throws -> Figure {
         let connections = Connections(
             all: try (0..<connectionCount).map { _ in try WireConnection(port: server.port) })
