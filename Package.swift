@@ -368,8 +368,9 @@ let package = Package(
         .executableTarget(
             name: "LarderTool",
             dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderDocumentJSON", "LarderDocumentStore",
-                "LarderRealtime", "LarderRealtimeRules", "LarderRealtimeStore",
+                "Larder", "LarderBackend", "LarderCore", "LarderModel", "LarderDocumentJSON",
+                "LarderDocumentStore", "LarderRealtime", "LarderRealtimeRules",
+                "LarderRealtimeStore",
                 "LarderRealtimeBackend",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser",

@@ -55,7 +55,7 @@ Realtime/Service            LarderCore|LarderRealtimeModel|LarderRealtimeRemote|
 Realtime/Server             LarderCore|LarderHTTP|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend|LarderRealtimeREST|LarderRealtimeService
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
 Lifecycle                   Larder|LarderRealtime
-Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentJSON|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
+Tools/larder                LarderCore|Larder|LarderModel|LarderBackend|LarderDocumentJSON|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
 Tools/larderd               LarderCore|LarderHTTP|LarderModel|LarderServer|LarderRealtimeRules|LarderRealtimeServer
 Tools/demo/Story            Larder
 Tools/demo/Local            LarderDemo|LarderBackend

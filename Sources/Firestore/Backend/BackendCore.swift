@@ -52,6 +52,7 @@ actor BackendCore {
     /// Opens a backend's store; blocks for the disk.
     init(_ configuration: BackendConfiguration) throws(LarderError) {
         let store = try Store(configuration.storage)
+        try store.claim(.backend)
         try store.discardPartialImport()
         let now = configuration.clock()
         // A new store's first snapshot needs a version; a clock that was set back is tolerated.

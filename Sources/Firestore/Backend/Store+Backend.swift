@@ -1,5 +1,5 @@
-import LarderDocumentStore
-import LarderModel
+package import LarderDocumentStore
+package import LarderModel
 
 /// The backend's own values in the store.
 extension ReadableTransaction where Self: ~Copyable {
@@ -19,6 +19,11 @@ extension ReadableTransaction where Self: ~Copyable {
             bytes.count == 8
         else { return nil }
         return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// True if a backend has used the store, also one of a version that did not record roles.
+    package func isOfBackend() throws(LarderError) -> Bool {
+        try namedValue(.global, BackendNames.identity) != nil
     }
 
     /// True from the beginning of an import to its end.

@@ -69,3 +69,61 @@ extension CollectionInfo {
             sizeBytes: collection.size_bytes)
     }
 }
+
+/// The local view of a user.
+extension ReadableTransaction where Self: ~Copyable {
+    /// The collections with documents, or with documents that pending writes of a user touch, in
+    /// path order.
+    ///
+    /// Linear in the number of collections and of the user's pending writes.
+    ///
+    /// - Parameter user: nil for no pending writes.
+    public func collectionPaths(asSeenBy user: UserID?) throws(LarderError) -> [CollectionPath] {
+        let touched = try collectionsWithPendingWrites(of: user)
+        return touched.union(try allCollections().map(\.path)).sorted()
+    }
+
+    /// The collections with documents that a user sees, and the number of those documents, in path
+    /// order.
+    ///
+    /// Also linear in the documents of collections with pending writes.
+    ///
+    /// - Parameters:
+    ///   - user: the user whose pending writes are applied.
+    ///   - parent: the document whose direct subcollections to list; nil for all collections.
+    public func allCollections(asSeenBy user: UserID, below parent: DocumentPath? = nil)
+        throws(LarderError) -> [CollectionInfo]
+    {
+        var collections: [CollectionPath: CollectionInfo] = [:]
+        for info in try allCollections(below: parent) { collections[info.path] = info }
+        for path in try collectionsWithPendingWrites(of: user)
+        where parent == nil || path.parent == parent {
+            var count: Int64 = 0
+            try documents(
+                in: .collection(path), options: ScanOptions(readsNamesOnly: true, user: user)
+            ) { _ in
+                count += 1
+                return .continue
+            }
+            collections[path] =
+                count == 0
+                ? nil
+                : CollectionInfo(
+                    path: path, documentCount: count,
+                    sizeBytes: collections[path]?.sizeBytes ?? 0)
+        }
+        return collections.values.sorted { $0.path < $1.path }
+    }
+
+    private func collectionsWithPendingWrites(of user: UserID?)
+        throws(LarderError) -> Set<CollectionPath>
+    {
+        var paths = Set<CollectionPath>()
+        var last: Int64 = 0
+        while let user, let batch = try nextMutationBatch(after: last, of: user) {
+            for document in batch.documents { paths.insert(document.path.parent) }
+            last = batch.id
+        }
+        return paths
+    }
+}

@@ -29,7 +29,8 @@ extension Store {
         return EvictionResult(
             hasMore: status == .more, examinedCount: result.examined_count,
             evictedCount: result.evicted_count, targetCount: result.target_count,
-            freedBytes: result.freed_bytes, pinnedCount: result.pinned_count,
+            trackedQueryCount: result.query_count, freedBytes: result.freed_bytes,
+            pinnedCount: result.pinned_count,
             totalBytes: result.total_bytes, elapsedMicroseconds: result.elapsed_us)
     }
 
@@ -63,6 +64,8 @@ public struct EvictionResult: Hashable, Sendable {
     public let evictedCount: Int64
     /// Targets that were removed.
     public let targetCount: Int64
+    /// Tracked queries of trees that were removed, with the nodes that no other one keeps.
+    public let trackedQueryCount: Int64
     /// Bytes that were freed.
     public let freedBytes: Int64
     /// Documents that were examined and kept.

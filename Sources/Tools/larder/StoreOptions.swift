@@ -191,6 +191,7 @@ extension StoreOptions {
         configuration.access = access
         // The cache size is set by the application; inspecting a store must not evict anything.
         configuration.cacheSize = .unlimited
+        configuration.isMaintenance = true
         if let databaseID {
             configuration.project = databaseID.project
             configuration.database = databaseID.database

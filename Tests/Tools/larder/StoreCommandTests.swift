@@ -159,7 +159,7 @@ import Testing
         let text = try Tool.run("stat", in: folder)
         #expect(text.lines.contains { $0.hasPrefix("cities") && $0.hasSuffix("pinned") })
         #expect(text.output.contains("at most 1 MiB, unused for at most 86400 s"), "\(text)")
-        _ = try Tool.run("evict", "0", in: folder)
+        _ = try Tool.run("evict", "0", "--force", in: folder)
         #expect(try Tool.run("get", "cities/SF", in: folder).status == 0)
         #expect(try Tool.run("get", "people/ada", in: folder).status == 1)
         #expect(try Tool.run("check", in: folder).status == 0)
@@ -177,7 +177,8 @@ import Testing
     }
 
     @Test func `documents go in steps until the goal is reached`() throws {
-        let result = try Tool.run("evict", "50%", "--step-documents", "100", "--json", in: folder)
+        let result = try Tool.run(
+            "evict", "50%", "--force", "--step-documents", "100", "--json", in: folder)
         #expect(result.status == 0, "\(result)")
         let json = try result.json()
         let goal = try #require(json["goalBytes"] as? Int)
@@ -196,7 +197,7 @@ import Testing
 
     @Test func `pinned documents stay, and a goal that cannot be reached is a finding`() throws {
         let result = try Tool.run(
-            "evict", "0", "--pin", "c/d7", "--pin", "c/d1999", "--json", in: folder)
+            "evict", "0", "--force", "--pin", "c/d7", "--pin", "c/d1999", "--json", in: folder)
         #expect(result.status == 1, "\(result)")
         let json = try result.json()
         #expect(json["isReached"] as? Bool == false)

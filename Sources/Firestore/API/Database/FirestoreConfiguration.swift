@@ -183,6 +183,9 @@ public struct FirestoreConfiguration: Sendable {
     /// ``PersistentCacheIndexManager`` changes this later.
     public var makesIndexes = false
 
+    /// True if the database only maintains the store, for tools: a backend's store remains one.
+    package var isMaintenance = false
+
     /// Configures a database in a directory, which is created if it does not exist.
     public init(directory: String) {
         storage = .directory(directory)
@@ -215,6 +218,7 @@ extension FirestoreConfiguration {
                 try CollectionPath(path)
             }
             client.remote = try connection?.remote
+            client.isMaintenance = isMaintenance
             client.user = try UserID(validating: userID)
             if case .atMost(let duration) = serverWait {
                 client.answerTimeout = duration

@@ -45,7 +45,7 @@ extension ReadTransaction {
         throws(LarderError) -> Set<String>
     {
         var names = Set<String>()
-        for collection in try collectionPaths(of: user) {
+        for collection in try collectionPaths(asSeenBy: user) {
             guard collection.string.utf8.starts(with: prefix.utf8),
                 let first = collection.string.utf8.dropFirst(prefix.utf8.count)
                     .split(separator: UInt8(ascii: "/")).first
@@ -60,19 +60,6 @@ extension ReadTransaction {
             if !isEmpty { names.insert(name) }
         }
         return names
-    }
-
-    /// The collections of cached documents and of pending writes.
-    private borrowing func collectionPaths(of user: UserID)
-        throws(LarderError) -> Set<CollectionPath>
-    {
-        var paths = Set(try allCollections().map(\.path))
-        var last: Int64 = 0
-        while let batch = try nextMutationBatch(after: last, of: user) {
-            for document in batch.documents { paths.insert(document.path.parent) }
-            last = batch.id
-        }
-        return paths
     }
 }
 

@@ -35,6 +35,9 @@ package final class Client: Sendable {
     ) throws(LarderError) {
         let store: Store
         if let shared { store = shared } else { store = try Store(configuration.ownStorage) }
+        if !configuration.isMaintenance, configuration.storage.access != .readOnly {
+            try store.claim(configuration.remote == nil ? nil : .cache)
+        }
         let journal = try SharedJournal(configuration, directory: store.directory)
         self.store = store
         databaseID = configuration.databaseID

@@ -20,6 +20,9 @@ package struct ClientConfiguration: Sendable {
 
     package var remote: (any Remote)?
 
+    /// Whether the client only maintains the store, which stays what it is.
+    package var isMaintenance = false
+
     /// The time without an answer after which the backend counts as unreachable, and reads and
     /// commits at the backend fail; see ``OnlineStateTracker``.
     package var answerTimeout = OnlineStateTracker.defaultTimeout

@@ -18,6 +18,7 @@ final class StoredTrees: TreeStorage {
         // The trees cannot be fetched from anywhere else: an operator decides.
         configuration.recovery = .fail
         store = try Store(configuration)
+        try store.claim(.backend)
     }
 
     func trees() throws(LarderError) -> [String: StoredTree] {

@@ -71,6 +71,7 @@ final class DatabaseDisk {
         if configuration.isShared { storage.evictsAutomatically = false }
         let opened: Store
         if let store { opened = store } else { opened = try Store(storage) }
+        try opened.claim(configuration.remote == nil ? nil : .cache)
         let isShared = configuration.isShared
         let (tree, name, sessions) = try opened.write { (transaction) throws(LarderError) in
             (

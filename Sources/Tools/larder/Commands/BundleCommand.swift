@@ -36,6 +36,13 @@ struct BundleLoadCommand: AsyncParsableCommand {
         let output = Output.standard()
         let descriptor = try InputText.open(file)
         defer { System.close(descriptor) }
+        if System.exists(options.directory + "/data.mdb"),
+            try options.options.kind().role == .backend
+        {
+            throw ToolError(
+                .configuration, "the store '\(options.directory)' is the store of a backend",
+                hint: "bundles are loaded into the caches of clients")
+        }
         let progress = try await options.withDatabase(.readWrite, createsStore: true) {
             try await load(descriptor, into: $0)
         }

@@ -6,14 +6,15 @@ import LarderModel
 struct EvictCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
-        abstract: "Evicts the least recently used documents until a goal is reached.",
+        abstract: "Evicts the least recently used data until a goal is reached.",
         discussion: """
             The goal is the size of all rows ('larder stat', total), or a percentage of the \
             current size. Documents with pending writes and pinned documents are kept. Works in \
             small steps, so that other writers wait for milliseconds at most. The data file \
             keeps its size and reuses the freed pages; 'larder compact' creates a smaller one. \
             Exit status 1 if the goal was not reached because the remaining documents must be \
-            kept.
+            kept. A store that may be the only copy of its data, such as a backend's or an import, \
+            is refused without --force.
 
             EXAMPLES
               larder evict 16MiB
@@ -34,6 +35,9 @@ struct EvictCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The duration of a step in microseconds.", valueName: "us"))
     var stepMicroseconds = 2000
 
+    @Flag(help: "Evict even if the store may be the only copy of its data.")
+    var force = false
+
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
@@ -47,6 +51,12 @@ struct EvictCommand: ParsableCommand {
         let output = Output.standard()
         let isReached = try options.describingErrors {
             let store = try options.open(.readWrite)
+            let statistics = try store.statistics()
+            let rules = try store.read { txn throws(LarderError) in try txn.cacheRules() }
+            if goal.bytes(of: statistics.totalBytes) < statistics.totalBytes || !rules.isEmpty {
+                try options.refuseLoss(
+                    of: EvictionRun.contents(statistics), in: try StoreKind(store), isForced: force)
+            }
             for path in pinned { try store.pin(path) }
             let run = try EvictionRun(
                 store, goal: goal, stepDocuments: stepDocuments,
@@ -98,12 +108,24 @@ struct EvictionRun {
     private var stepCount: Int64 = 0
     private var evictedCount: Int64 = 0
     private var targetCount: Int64 = 0
+    private var queryCount: Int64 = 0
     private var freedBytes: Int64 = 0
     private var pinnedCount: Int64 = 0
     private var elapsedMicroseconds: Int64 = 0
     private var longestMicroseconds: Int64 = 0
 
     var isReached: Bool { after.totalBytes <= goalBytes }
+
+    /// The number of rows of trees that were deleted; a row holds one node or several small ones.
+    private var nodeRowCount: Int64 { max(0, before.nodes.rowCount - after.nodes.rowCount) }
+
+    /// What can be evicted from a store, such as "12 documents and 3.0 KiB of trees".
+    static func contents(_ statistics: StoreStatistics) -> String {
+        let documents = NumberText.things(statistics.documentCount, "document")
+        guard statistics.nodes.sizeBytes > 0 else { return documents }
+        let trees = "\(ByteSize(statistics.nodes.sizeBytes).text) of trees"
+        return statistics.documentCount > 0 ? "\(documents) and \(trees)" : trees
+    }
 
     /// Runs the eviction with a progress bar.
     init(
@@ -124,6 +146,7 @@ struct EvictionRun {
             stepCount += 1
             evictedCount += result.evictedCount
             targetCount += result.targetCount
+            queryCount += result.trackedQueryCount
             freedBytes += result.freedBytes
             pinnedCount += result.pinnedCount
             elapsedMicroseconds += result.elapsedMicroseconds
@@ -133,10 +156,23 @@ struct EvictionRun {
         after = try store.statistics()
     }
 
+    private var evictedText: String {
+        var parts: [String] = []
+        if evictedCount > 0 || nodeRowCount == 0 {
+            parts.append(NumberText.things(evictedCount, "document"))
+        }
+        if targetCount > 0 { parts.append(NumberText.things(targetCount, "target")) }
+        if nodeRowCount > 0 {
+            parts.append(
+                "\(NumberText.things(nodeRowCount, "row")) of trees with "
+                    + NumberText.things(queryCount, "tracked query", "tracked queries"))
+        }
+        return parts.joined(separator: ", ")
+    }
+
     var lines: [String] {
         var lines = [
-            "evicted \(NumberText.things(evictedCount, "document"))"
-                + (targetCount > 0 ? " and \(NumberText.things(targetCount, "target"))" : "")
+            "evicted \(evictedText)"
                 + " in \(NumberText.things(stepCount, "step")), "
                 + "\(NumberText.duration(seconds: Double(elapsedMicroseconds) / 1e6)), "
                 + "the longest \(NumberText.duration(seconds: Double(longestMicroseconds) / 1e6))",
@@ -162,6 +198,8 @@ struct EvictionRun {
             "totalBytesAfter": .integer(after.totalBytes),
             "evictedCount": .integer(evictedCount),
             "targetCount": .integer(targetCount),
+            "nodeRowCount": .integer(nodeRowCount),
+            "trackedQueryCount": .integer(queryCount),
             "freedBytes": .integer(freedBytes),
             "pinnedCount": .integer(pinnedCount),
             "stepCount": .integer(stepCount),

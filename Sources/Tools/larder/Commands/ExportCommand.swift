@@ -8,7 +8,8 @@ import LarderModel
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Exports documents as NDJSON, one object per line.",
+        abstract:
+            "Exports documents as NDJSON, one object per line, with pending writes applied.",
         discussion: """
             One collection, with --recursive also those below its documents; without a path the \
             whole store. It is one snapshot, also while another process writes. Every line has \
@@ -23,7 +24,8 @@ struct ExportCommand: ParsableCommand {
               vector      {"$vector": [1.0, 2.5]}
               NaN etc.    {"$double": "NaN"}, "Infinity", "-Infinity"
               a map that looks like one of these: {"$map": {...}}
-            Doubles always have a point or an exponent. Pending writes are not part of it.
+            Doubles always have a point or an exponent. Pending writes are applied, as in 'larder \
+            get'; --confirmed exports what the backend has confirmed.
 
             EXAMPLES
               larder export cities --id id --output cities.ndjson
@@ -47,6 +49,9 @@ struct ExportCommand: ParsableCommand {
         help: ArgumentHelp(
             "Write the ID as this field instead of the path as \"$name\".", valueName: "field"))
     var id: String?
+
+    @Flag(help: "Without pending writes.")
+    var confirmed = false
 
     @OptionGroup var options: StoreOptions
 
@@ -84,7 +89,8 @@ struct ExportCommand: ParsableCommand {
     private func export(_ collection: CollectionPath?, to output: Output) throws -> Exporter {
         try options.describingErrors {
             let store = try options.open(.readOnly)
-            var exporter = Exporter(output: output, idField: id)
+            var exporter = Exporter(
+                output: output, idField: id, user: confirmed ? nil : .unauthenticated)
             try exporter.export(collection, isRecursive: recursive, from: store)
             try store.close()
             return exporter
@@ -97,13 +103,17 @@ struct ExportCommand: ParsableCommand {
             standard.line([
                 "documentCount": .integer(exporter.documentCount),
                 "collectionCount": .integer(exporter.collectionCount),
+                "pendingCount": .integer(exporter.pendingCount),
                 "file": .string(output ?? ""),
             ])
         } else {
             standard.line(
                 "exported \(NumberText.things(exporter.documentCount, "document")) of "
                     + "\(NumberText.things(exporter.collectionCount, "collection")) "
-                    + "to \(output ?? "")")
+                    + "to \(output ?? "")"
+                    + (exporter.pendingCount > 0
+                        ? ", \(NumberText.count(exporter.pendingCount)) of them with pending writes"
+                        : ""))
         }
         try? standard.flush()
     }
@@ -113,17 +123,22 @@ struct ExportCommand: ParsableCommand {
 struct Exporter {
     /// Documents written so far.
     private(set) var documentCount: Int64 = 0
+    /// Documents with pending writes among them.
+    private(set) var pendingCount: Int64 = 0
     /// Collections with at least one document written.
     private(set) var collectionCount: Int64 = 0
 
     private let output: Output
     private let idField: String?
+    /// The user whose pending writes are applied; nil for none.
+    private let user: UserID?
     private var bar = ProgressBar("export", unit: .count("documents"))
 
     /// Writes to an output; `idField` names the member for a document's id, nil for paths.
-    init(output: Output, idField: String?) {
+    init(output: Output, idField: String?, user: UserID?) {
         self.output = output
         self.idField = idField
+        self.user = user
     }
 
     /// Writes one collection, also those below its documents, or everything.
@@ -133,12 +148,8 @@ struct Exporter {
         defer { bar.finish() }
         try store.read { txn in
             let total = try txn.statistics().documentCount
-            var paths: [CollectionPath] = []
-            try txn.collections { info in
-                if Self.wants(info.path, collection, isRecursive: isRecursive) {
-                    paths.append(info.path)
-                }
-                return .continue
+            let paths = try txn.collectionPaths(asSeenBy: user).filter {
+                Self.wants($0, collection, isRecursive: isRecursive)
             }
             if let collection, paths.isEmpty {
                 throw ToolError(
@@ -146,7 +157,17 @@ struct Exporter {
                     hint: "'larder ls' lists the collections")
             }
             for path in paths { try write(path, of: txn, total: total) }
+            warnOfOtherUsers(try txn.usersWithMutations())
         }
+    }
+
+    /// Says that pending writes of signed-in users are not applied.
+    private func warnOfOtherUsers(_ users: [UserID]) {
+        let others = users.filter { $0 != .unauthenticated }
+        guard user != nil, !others.isEmpty else { return }
+        Messages.line(
+            "larder: the pending writes of \(NumberText.things(Int64(others.count), "signed-in user")) "
+                + "are not part of it")
     }
 
     private static func wants(
@@ -160,8 +181,9 @@ struct Exporter {
         _ collection: CollectionPath, of txn: borrowing ReadTransaction, total: Int64
     ) throws {
         let before = documentCount
-        try txn.documents(in: .collection(collection)) { entry in
+        try txn.documents(in: .collection(collection), options: ScanOptions(user: user)) { entry in
             try write(entry.path, try entry.record.fields())
+            if entry.hasLocalMutations { pendingCount += 1 }
             bar.update(documentCount, of: total)
             if Interruption.isRequested { throw ToolError.interrupted }
             return .continue

@@ -78,6 +78,9 @@ struct ImportCommand: ParsableCommand {
                 + "cut.", valueName: "mode"))
     var durability = Durability.everyCommit
 
+    @Flag(help: "Evict within --budget even if the store may be the only copy of its data.")
+    var force = false
+
     @OptionGroup var options: StoreOptions
 
     /// The format of the input.
@@ -121,6 +124,7 @@ struct ImportCommand: ParsableCommand {
 
         let summary = try options.describingErrors {
             let store = try options.open(configuration)
+            try claim(store)
             for index in indexes {
                 try index.define(in: store, group: collection?.id ?? "")
             }
@@ -147,6 +151,28 @@ struct ImportCommand: ParsableCommand {
         }
         try output.flush()
         try summary.throwIfIncomplete()
+    }
+
+    /// Records that a new store is an import; says what another store is.
+    private func claim(_ store: Store) throws {
+        if store.opening.state == .created {
+            try store.write { txn throws(LarderError) in try txn.putRole(.imported) }
+            return
+        }
+        let kind = try StoreKind(store)
+        if let budget {
+            let statistics = try store.statistics()
+            if statistics.totalBytes > 0 {
+                try options.refuseLoss(
+                    of: "what is evicted of \(EvictionRun.contents(statistics)) to keep "
+                        + "\(ByteSize(budget.bytes).text)", in: kind, isForced: force)
+            }
+        }
+        if kind.role == .backend {
+            Messages.line(
+                "larder: the store is the store of a backend: its clients receive the documents "
+                    + "when a server opens it")
+        }
     }
 
     private var configuration: StoreConfiguration {

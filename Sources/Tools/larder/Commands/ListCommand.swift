@@ -12,7 +12,7 @@ struct ListCommand: ParsableCommand {
         discussion: """
             Without a path, lists all collections, with subcollections indented below their \
             parents. With the path of a collection, lists its documents in order of their IDs. \
-            With the path of a document, lists its subcollections.
+            With the path of a document, lists its subcollections. Pending writes are applied.
 
             EXAMPLES
               larder ls
@@ -67,9 +67,8 @@ struct ListCommand: ParsableCommand {
     private func listCollections(
         of store: Store, below document: DocumentPath?, to output: Output
     ) throws {
-        var found: [CollectionInfo] = []
-        try store.read { txn throws(LarderError) in
-            found = try txn.allCollections(below: document)
+        let found = try store.read { txn throws(LarderError) in
+            try txn.allCollections(asSeenBy: .unauthenticated, below: document)
         }
         if options.json {
             output.line([
@@ -111,6 +110,7 @@ struct ListCommand: ParsableCommand {
         var id: String
         var storedBytes: Int64
         var version: SnapshotVersion
+        var hasPendingWrites: Bool
         var readTime: SnapshotVersion
         var preview: String
     }
@@ -126,8 +126,8 @@ struct ListCommand: ParsableCommand {
             let bound = start.map { ScanBound.id($0) }
             let source = DocumentSource.collection(
                 collection, from: reverse ? nil : bound, to: reverse ? bound : nil)
-            try txn.documents(in: source, options: ScanOptions(isReversed: reverse)) {
-                entry throws(LarderError) in
+            let options = ScanOptions(isReversed: reverse, user: .unauthenticated)
+            try txn.documents(in: source, options: options) { entry throws(LarderError) in
                 guard rows.count < limit else {
                     next = entry.id
                     return .stop
@@ -139,11 +139,13 @@ struct ListCommand: ParsableCommand {
                 rows.append(
                     Row(
                         id: entry.id, storedBytes: entry.storedBytes, version: entry.version,
-                        readTime: entry.readTime,
+                        hasPendingWrites: entry.hasLocalMutations, readTime: entry.readTime,
                         preview: String(decoding: preview, as: UTF8.self)))
                 return .continue
             }
-            return try txn.collection(at: collection)
+            return try txn.allCollections(asSeenBy: .unauthenticated).first {
+                $0.path == collection
+            }
         }
         if options.json {
             output.line(report(collection, info, rows, next: next))
@@ -171,7 +173,8 @@ struct ListCommand: ParsableCommand {
         ])
         for row in rows {
             table.add(
-                row.id, ByteSize(row.storedBytes).text, row.version.description, row.preview)
+                row.id, ByteSize(row.storedBytes).text,
+                row.hasPendingWrites ? "pending" : row.version.description, row.preview)
         }
         let columns = output.isTerminal ? System.terminalColumns(1) : 120
         for line in table.lines { output.line(DisplayWidth.cut(line, to: columns)) }
@@ -190,6 +193,7 @@ struct ListCommand: ParsableCommand {
                         "id": .string(row.id),
                         "storedBytes": .integer(row.storedBytes),
                         "version": .version(row.version),
+                        "hasPendingWrites": .boolean(row.hasPendingWrites),
                         "readTime": .version(row.readTime),
                     ]
                 }),

@@ -37,6 +37,7 @@ struct StatCommand: ParsableCommand {
                 output.line(figures.report)
             } else {
                 output.line("store \(options.directory)")
+                output.line("which is \(figures.kind.text)")
                 for line in figures.lines { output.line(line) }
             }
         }
@@ -46,6 +47,9 @@ struct StatCommand: ParsableCommand {
 
 struct StoreFigures {
     let statistics: StoreStatistics
+    let kind: StoreKind
+    /// The number of documents with pending writes applied; nil without pending writes.
+    private let visibleCount: Int64?
     private let opening: StoreOpening
     private let quarantines: [String]
     private let dictionaries: [CompressionDictionary]
@@ -59,6 +63,12 @@ struct StoreFigures {
     init(_ store: Store) throws(LarderError) {
         opening = store.opening
         quarantines = store.quarantines
+        (kind, visibleCount) = try store.read { txn throws(LarderError) in
+            let kind = try StoreKind(txn)
+            guard try txn.mutationBatchCount(of: .unauthenticated) > 0 else { return (kind, nil) }
+            let collections = try txn.allCollections(asSeenBy: .unauthenticated)
+            return (kind, collections.reduce(0) { $0 + $1.documentCount })
+        }
         (statistics, dictionaries, indexes, trees, cacheRules, treeRules) = try store.read {
             txn throws(LarderError) in
             let trees = try txn.treeSummaries()
@@ -99,6 +109,9 @@ struct StoreFigures {
     private var contents: TextTable {
         var table = TextTable([("", .left), ("", .right), ("", .left)])
         table.add("documents", NumberText.count(statistics.documentCount))
+        if let visibleCount {
+            table.add("with pending writes", NumberText.count(visibleCount), "as readers see them")
+        }
         if statistics.absentCount > 0 {
             table.add(
                 "absent, unknown", NumberText.count(statistics.absentCount),
@@ -234,7 +247,9 @@ struct StoreFigures {
             statistics.rawRecordBytes > 0
             ? Double(statistics.storedRecordBytes) / Double(statistics.rawRecordBytes) : .nan
         return [
+            "role": kind.role.map { .string($0.rawValue) } ?? .null,
             "documentCount": .integer(statistics.documentCount),
+            "visibleDocumentCount": .integer(visibleCount ?? statistics.documentCount),
             "absentCount": .integer(statistics.absentCount),
             "collectionCount": .integer(statistics.collectionCount),
             "pendingBatchCount": .integer(statistics.pendingBatchCount),

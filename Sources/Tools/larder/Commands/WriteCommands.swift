@@ -8,10 +8,12 @@ import LarderModel
 struct SetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Sets the fields of a document, as a pending write.",
+        abstract: "Sets the fields of a document.",
         discussion: """
-            The document is durable and visible to queries immediately. The write stays pending \
-            until a backend acknowledges it: 'larder pending' lists and cancels pending writes. \
+            In a client's store the document is durable and visible to queries immediately. The \
+            write stays pending until a backend acknowledges it: 'larder pending' lists and \
+            cancels pending writes. In a backend's store, which no server may have open, the write \
+            is committed. \
             Fields are a JSON object as written by 'larder export'; - reads it from standard \
             input. {"$serverTimestamp": TIME} represents the backend's commit time.
 
@@ -35,11 +37,13 @@ struct SetCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try PathArgument.document(self.path)
         let fields = try FieldsArgument.read(self.fields)
-        try await options.withDatabase(.readWrite, about: "'\(path)'") { firestore in
+        try await options.withWritableDatabase(about: "'\(path)'") { session in
+            let firestore = session.firestore
             let values = UserValues(firestore: firestore, databaseID: options.databaseID)
             let handle = firestore.document(path.string).enqueueSetData(
                 try values.fields(fields), merge: merge)
-            try await WriteReport(verb: "set", paths: [path]).print(handle, json: options.json)
+            try await WriteReport(verb: "set", paths: [path])
+                .print(handle, session, json: options.json)
         }
     }
 }
@@ -48,7 +52,7 @@ struct SetCommand: AsyncParsableCommand {
 struct UpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update",
-        abstract: "Updates fields of a document, as a pending write.",
+        abstract: "Updates fields of a document.",
         discussion: """
             Changes are FIELD=VALUE, with fields and values as in 'larder query', where the \
             value extends to the end of the argument and may contain blanks; or one JSON object \
@@ -75,13 +79,15 @@ struct UpdateCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try PathArgument.document(self.path)
         let changes = try readChanges()
-        try await options.withDatabase(.readWrite, about: "'\(path)'") { firestore in
+        try await options.withWritableDatabase(about: "'\(path)'") { session in
+            let firestore = session.firestore
             let values = UserValues(firestore: firestore, databaseID: options.databaseID)
             let document = firestore.document(path.string)
             let handle = document.enqueueUpdateData(try values.changes(changes))
-            try await WriteReport(verb: "updated", paths: [path]).print(handle, json: options.json)
+            try await WriteReport(verb: "updated", paths: [path])
+                .print(handle, session, json: options.json)
             let known = try? await document.getDocument(source: .cache)
-            if known?.exists != true {
+            if !session.hasBackend, known?.exists != true {
                 Messages.line(
                     "larder: \(path) is not in the store: the update has no effect here, and "
                         + "a backend rejects it unless it has the document")
@@ -115,11 +121,12 @@ struct UpdateCommand: AsyncParsableCommand {
 struct DeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Deletes documents, as a pending write.",
+        abstract: "Deletes documents.",
         discussion: """
-            Deletes all of them in one write, without their subcollections. The documents \
-            disappear from queries immediately; until a backend acknowledges the write, 'larder \
-            pending --cancel' restores them.
+            Deletes all of them in one write, without their subcollections. In a client's store \
+            the documents disappear from queries immediately; until a backend acknowledges the \
+            write, 'larder pending --cancel' restores them. In a backend's store the write is \
+            committed.
 
             EXAMPLES
               larder delete cities/SF
@@ -133,11 +140,11 @@ struct DeleteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let paths = try self.paths.map(PathArgument.document)
-        try await options.withDatabase(.readWrite) { firestore in
-            let batch = firestore.batch()
-            for path in paths { batch.deleteDocument(firestore.document(path.string)) }
+        try await options.withWritableDatabase { session in
+            let batch = session.firestore.batch()
+            for path in paths { batch.deleteDocument(session.firestore.document(path.string)) }
             try await WriteReport(verb: "deleted", paths: paths)
-                .print(batch.enqueueCommit(), json: options.json)
+                .print(batch.enqueueCommit(), session, json: options.json)
         }
     }
 }
@@ -168,16 +175,18 @@ struct WriteReport {
     let verb: String
     let paths: [DocumentPath]
 
-    /// Waits until the write is committed locally and prints its ID.
+    /// Waits until the write is committed locally and, with a backend, acknowledged; prints the
+    /// result.
     ///
     /// - Throws: a data error that names the document if the write was rejected.
-    func print(_ handle: WriteHandle, json: Bool) async throws {
+    func print(_ handle: WriteHandle, _ session: DocumentSession, json: Bool) async throws {
         let id: Int64?
         do throws(LarderError) {
             id = try await handle.committedLocally()
+            if session.hasBackend { try await handle.acknowledged() }
         } catch {
             let subject = paths.map { "'\($0)'" }.joined(separator: ", ")
-            guard error.kind == .invalidArgument else { throw error }
+            guard error.kind == .invalidArgument || session.hasBackend else { throw error }
             throw ToolError(.badData, "\(subject): \(error.message)", hint: "nothing was written")
         }
         let output = Output.standard()
@@ -185,8 +194,12 @@ struct WriteReport {
             output.line([
                 "write": id.map { .integer($0) } ?? .null,
                 "documents": .array(paths.map { .string($0.string) }),
-                "state": .string("pending"),
+                "state": .string(session.hasBackend ? "acknowledged" : "pending"),
             ])
+        } else if session.hasBackend {
+            output.line(
+                "\(verb) \(paths.map(\.string).joined(separator: ", ")): committed in the "
+                    + "backend's store")
         } else {
             let number = id.map { " as write \($0)" } ?? ""
             output.line(

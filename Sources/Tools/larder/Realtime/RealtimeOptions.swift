@@ -1,11 +1,15 @@
 import ArgumentParser
 import Dispatch
 import LarderCore
+import LarderDocumentStore
 import LarderRealtime
 import LarderRealtimeBackend
 import Logging
 
 /// The options of the commands of `larder rtdb`: the store, the backend and the output format.
+///
+/// The store is that of a client, or a backend's own, such as a namespace's folder in the data
+/// directory of a server that is stopped.
 struct RealtimeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,10 +17,17 @@ struct RealtimeOptions: ParsableArguments {
                 + "it exists).", valueName: "dir"))
     var backend: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The namespace in the backend (default: its only one, else "
+                + "\(RealtimeBackend.defaultNamespace)).", valueName: "name"))
+    var namespace: String?
+
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
         if backend?.isEmpty == true { throw ValidationError("--backend needs a directory.") }
+        if namespace?.isEmpty == true { throw ValidationError("--namespace needs a name.") }
     }
 
     var json: Bool { options.json }
@@ -33,12 +44,53 @@ struct RealtimeOptions: ParsableArguments {
         about subject: String = "", importing: Bool = false,
         _ body: (RealtimeSession) async throws -> Result
     ) async throws -> Result {
-        let folder = directory + "/backend"
-        let isUsed = System.exists(folder) || importing && !options.hasStore
-        return try await options.withRealtimeDatabase(
-            backend: backend ?? (isUsed ? folder : nil), about: subject, importing: importing,
-            body)
+        try await options.withRealtimeDatabase(
+            try place(importing: importing), about: subject, importing: importing, body)
     }
+
+    /// Where the data is.
+    private func place(importing: Bool) throws -> RealtimePlace {
+        if let backend {
+            return .client(backend: backend, namespace: try namespace(in: backend))
+        }
+        if options.hasStore, try options.kind().role == .backend {
+            return .backend(try namespace(in: directory))
+        }
+        let folder = directory + "/backend"
+        if System.exists(folder) || importing && !options.hasStore {
+            return .client(backend: folder, namespace: try namespace(in: folder))
+        }
+        if let namespace {
+            throw ToolError(
+                .usage, "--namespace \(namespace): the store '\(directory)' has no backend",
+                hint: "only backends have namespaces; --backend names one")
+        }
+        return .client(backend: nil, namespace: "")
+    }
+
+    /// The namespace of a backend that the command is about.
+    private func namespace(in backend: String) throws -> String {
+        var store = StoreOptions()
+        store.store = backend
+        let names = store.hasStore ? try store.kind().backendTrees : []
+        let name =
+            namespace ?? (names.count == 1 ? names[0] : RealtimeBackend.defaultNamespace)
+        guard names.isEmpty || names.contains(name) else {
+            let list = names.map { "'\($0)'" }.joined(separator: ", ")
+            throw ToolError(
+                .noInput, "the backend '\(backend)' has no namespace '\(name)'",
+                hint: "it has \(list); name one with --namespace")
+        }
+        return name
+    }
+}
+
+/// Where the data of a command of `larder rtdb` is.
+enum RealtimePlace {
+    /// In the store of a client, with a backend in another directory or without one.
+    case client(backend: String?, namespace: String)
+    /// In a namespace of a backend, whose store the options name.
+    case backend(String)
 }
 
 /// An open database, with a backend or without one.
@@ -76,24 +128,35 @@ extension StoreOptions {
     /// Opens the database of an application, runs the body and closes it.
     ///
     /// - Parameters:
-    ///   - backend: the directory of the backend; nil for none, which leaves writes pending.
+    ///   - place: where the data is; without a backend writes stay pending.
     ///   - subject: the subject of invalid-argument errors.
     ///   - importing: whether missing stores are created, and commits are not flushed one by one.
     func withRealtimeDatabase<Result>(
-        backend directoryOfBackend: String?, about subject: String = "", importing: Bool = false,
+        _ place: RealtimePlace, about subject: String = "", importing: Bool = false,
         _ body: (RealtimeSession) async throws -> Result
     ) async throws -> Result {
         guard importing || hasStore else {
+            let isServers = System.exists(directory + "/.realtime")
             throw ToolError(
                 .noInput, "there is no store at '\(directory)'",
-                hint: "'larder rtdb import FILE --store \(directory)' creates one; --store or "
-                    + "LARDER_STORE names another")
+                hint: isServers
+                    ? "it has a server's data: name a namespace, --store '\(directory)/.realtime/NAME'"
+                    : "'larder rtdb import FILE --store \(directory)' creates one; --store or "
+                        + "LARDER_STORE names another")
         }
+        let (directoryOfBackend, namespace) =
+            switch place {
+            case .client(let backend, let namespace): (backend, namespace)
+            case .backend(let namespace): (directory, namespace)
+            }
         let backend = try directoryOfBackend.map { path in
             try openBackend(path, createsStore: importing)
         }
         do {
-            let database = try openDatabase(backend, importing: importing)
+            var storage = DatabaseConfiguration.Storage.directory(directory)
+            if case .backend = place { storage = .memory }
+            let database = try openDatabase(
+                storage, backend?.connection(to: namespace), importing: importing)
             do {
                 let result = try await body(
                     RealtimeSession(database: database, hasBackend: backend != nil))
@@ -125,9 +188,12 @@ extension StoreOptions {
         }
     }
 
-    private func openDatabase(_ backend: RealtimeBackend?, importing: Bool) throws -> Database {
-        var configuration = DatabaseConfiguration(directory: directory)
-        configuration.backend = backend?.connection
+    private func openDatabase(
+        _ storage: DatabaseConfiguration.Storage, _ backend: RealtimeRemoteConnection?,
+        importing: Bool
+    ) throws -> Database {
+        var configuration = DatabaseConfiguration(storage: storage)
+        configuration.backend = backend
         if backend == nil {
             // The application sets the size; inspecting a store must not evict anything.
             configuration.cacheSize = .unlimited

@@ -25,7 +25,7 @@ struct RealtimePendingCommand: AsyncParsableCommand {
     func run() async throws {
         let output = Output.standard()
         var isMissing = false
-        try await options.withRealtimeDatabase(backend: nil) { session in
+        try await options.withRealtimeDatabase(.client(backend: nil, namespace: "")) { session in
             let database = session.database
             let writes = try await database.pendingWrites()
             if changes.cancel.isEmpty {
@@ -112,7 +112,7 @@ struct RealtimeDeadLettersCommand: AsyncParsableCommand {
     func run() async throws {
         let output = Output.standard()
         var isMissing = false
-        try await options.withRealtimeDatabase(backend: nil) { session in
+        try await options.withRealtimeDatabase(.client(backend: nil, namespace: "")) { session in
             let database = session.database
             if changes.isEmpty {
                 list(try await database.deadLetters(), to: output)
