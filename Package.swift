@@ -64,7 +64,9 @@ let package = Package(
         // For the trait Tools.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         // For the trait Networking.
-        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        // 1.39 reads some JSON wrongly, see JSONFields; JSONFieldsTests shows whether a later one does.
+        .package(
+            url: "https://github.com/apple/swift-protobuf", .upToNextMinor(from: "1.39.0")),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
@@ -370,8 +372,7 @@ let package = Package(
             dependencies: [
                 "Larder", "LarderBackend", "LarderCore", "LarderModel", "LarderDocumentJSON",
                 "LarderDocumentStore", "LarderRealtime", "LarderRealtimeRules",
-                "LarderRealtimeStore",
-                "LarderRealtimeBackend",
+                "LarderRealtimeStore", "LarderRealtimeBackend",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser",
                     condition: .when(traits: ["Tools"])),

@@ -102,6 +102,9 @@ finding "nothing here talks to a network; transports are modules of their own" \
         grep -vE '^Sources/(Shared/HTTP|Firestore/(Wire|Remote/GRPC|Service)|Realtime/(Remote/WebSocket|Server))/')"
 finding "LarderWire knows messages and codes, and no sockets" \
     "$(imports Sources/Firestore/Wire 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPCNIO[A-Za-z0-9]*')"
+finding "JSON reaches SwiftProtobuf through JSONFields, which mends surrogate pairs" \
+    "$(grep -rnE --include='*.swift' '\(json(UTF8(Bytes|Data)|String):' Sources |
+        grep -vE '^Sources/Firestore/Service/Web/JSONRoutes?\.swift:')"
 finding "the tool is made of public API only" \
     "$(grep -rnE --include='*.swift' '@(testable|_spi)' Sources/Tools/larder)"
 

@@ -156,6 +156,9 @@ def test_presence(server):
 
 def test_tokens(server):
     client = Client(server)
+    assert client.ask("gauth", cred="owner", noauth=True) == {"s": "ok", "d": {"auth": None}}
+    assert client.ask("gauth", cred="owner", authvar={"uid": "ada"})["d"]["auth"]["uid"] == "ada"
+    assert client.ask("gauth", cred="owner", authvar="ada")["s"] != "ok"
     assert client.ask("gauth", cred="owner")["s"] == "ok"
     assert client.ask("auth", cred="nonsense")["s"] == "invalid_token"
     assert client.ask("auth", cred="eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.")["s"] == "ok"

@@ -190,7 +190,10 @@ def test_help_has_examples():
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("tls")
+    return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+def make_certificate(directory):
     key, certificate = directory / "key.pem", directory / "cert.pem"
     try:
         subprocess.run(
@@ -604,3 +607,136 @@ def test_documents_up_to_the_size_that_is_set(start_server):
 def test_a_size_of_documents_that_no_store_accepts(start_server, bytes):
     with pytest.raises(RuntimeError, match="max-document-bytes"):
         start_server("--memory", "--max-document-bytes", bytes)
+
+
+def reload(server):
+    """Has the server read its files again; gives what it logs."""
+    before = pathlib.Path(server.log).read_text().count("files were read again")
+    server.process.send_signal(signal.SIGHUP)
+    deadline = time.monotonic() + SECONDS
+    while True:
+        log = pathlib.Path(server.log).read_text()
+        if log.count("files were read again") > before:
+            return log
+        assert server.process.poll() is None and time.monotonic() < deadline, log
+        time.sleep(0.01)
+
+
+def replace(path, text):
+    """Replaces a file as operators should, so that it is never half written."""
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(text if isinstance(text, bytes) else text.encode())
+    new.rename(path)
+
+
+def served_certificate(server):
+    with socket.create_connection(("127.0.0.1", server.port), SECONDS) as connection:
+        context = ssl._create_unverified_context()
+        with context.wrap_socket(connection) as stream:
+            return ssl.DER_cert_to_PEM_cert(stream.getpeercert(binary_form=True))
+
+
+def pem(path):
+    return ssl.DER_cert_to_PEM_cert(ssl.PEM_cert_to_DER_cert(path.read_text()))
+
+
+def test_a_certificate_and_its_key_are_read_again(start_server, tmp_path):
+    certificate, key = make_certificate(tmp_path)
+    (tmp_path / "next").mkdir()
+    following = make_certificate(tmp_path / "next")
+    server = start_server("--memory", "--log-level", "notice", "--tls-certificate",
+                          str(certificate), "--tls-key", str(key))
+    first = pem(certificate)
+    assert served_certificate(server) == first
+    # A certificate without its key, and no certificate at all, leave the former one in use.
+    replace(certificate, following[0].read_bytes())
+    assert "cannot be used" in reload(server)
+    assert served_certificate(server) == first
+    certificate.unlink()
+    reload(server)
+    assert served_certificate(server) == first
+    replace(certificate, following[0].read_bytes())
+    replace(key, following[1].read_bytes())
+    assert "changed: certificate" in reload(server).replace("=", ": ")
+    assert served_certificate(server) == pem(following[0]) != first
+    assert server.stop() == 0
+
+
+def test_a_token_is_read_again(start_server, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("first\n")
+    server = start_server("--memory", "--log-level", "notice", "--token-file", str(token))
+
+    def statuses(secret):
+        headers = {"authorization": f"Bearer {secret}"}
+        return [ask(server, "GET", path, headers)[0] for path in
+                ["/v1/projects/p/databases/(default)/documents/c/d", "/a.json?ns=n"]]
+
+    assert statuses("first") == [404, 200]
+    replace(token, "second\n")
+    reload(server)
+    assert statuses("second") == [404, 200]
+    assert statuses("first") == [401, 401]
+    for text in ["", "\n"]:
+        replace(token, text)
+        assert "is empty" in reload(server)
+        assert statuses("second") == [404, 200]
+    token.unlink()
+    assert "cannot be read" in reload(server)
+    assert statuses("second") == [404, 200]
+    assert server.stop() == 0
+
+
+def test_rules_are_read_again(start_server, tmp_path):
+    rules = tmp_path / "rules.json"
+    own = tmp_path / "own.json"
+    rules.write_text('{"rules": {".read": true, ".write": false}}')
+    own.write_text('{"rules": {".read": false}}')
+    server = start_server("--data", str(tmp_path / "data"), "--log-level", "notice", "--rules",
+                          str(rules), "--rules", f"own={own}")
+    assert ask(server, "GET", "/a.json?ns=open")[0] == 200
+    assert ask(server, "GET", "/a.json?ns=own")[0] == 401
+    replace(rules, '{"rules": {".read": fals}}')
+    assert "rules.json" in reload(server)
+    assert ask(server, "GET", "/a.json?ns=open")[0] == 200
+    replace(rules, '{"rules": {".read": false}}')
+    replace(own, '{"rules": {".read": true}}')
+    reload(server)
+    assert ask(server, "GET", "/a.json?ns=open")[0] == 401
+    assert ask(server, "GET", "/a.json?ns=unopened")[0] == 401
+    assert ask(server, "GET", "/a.json?ns=own")[0] == 200
+    assert server.stop() == 0
+
+
+def test_signals_end_a_server_only_with_its_export(start_server, tmp_path, monkeypatch):
+    for number, ending in enumerate([signal.SIGTERM, signal.SIGINT, signal.SIGQUIT]):
+        out = tmp_path / str(number)
+        server = start_server("--memory", "--export-on-exit", str(out))
+        client_of(server, monkeypatch).document("c/d").set({"n": 1})
+        for other in [signal.SIGHUP, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE]:
+            server.process.send_signal(other)
+        assert ask(server, "GET", "/health")[0] == 200
+        server.process.send_signal(ending)
+        server.process.send_signal(signal.SIGHUP)
+        assert server.process.wait(SECONDS) == 0
+        exported = list(out.rglob("*.ndjson"))
+        assert len(exported) == 1 and "c/d" in exported[0].read_text()
+
+
+def test_a_hangup_before_the_server_listens_does_not_end_it(tmp_path):
+    if "LARDERD" not in os.environ:
+        pytest.skip("LARDERD does not say which server to start")
+    file = tmp_path / "demo" / "default.ndjson"
+    file.parent.mkdir()
+    os.mkfifo(file)
+    process = subprocess.Popen(
+        [os.environ["LARDERD"], "--memory", "--port", "0", "--import", str(file)],
+        stdout=subprocess.PIPE, text=True)
+    # Opening waits for the import, which waits for the lines of the file.
+    with open(file, "w") as pipe:
+        process.send_signal(signal.SIGHUP)
+        pipe.write('{"$name": "c/d", "n": 1}\n')
+    assert process.stdout.readline().startswith("larderd listens")
+    process.terminate()
+    assert process.wait(SECONDS) == 0
+    process.stdout.close()

@@ -4,7 +4,6 @@ public import LarderModel
 public import Logging
 import NIOCore
 import NIOPosix
-import NIOSSL
 public import ServiceLifecycle
 
 /// A local server of `google.firestore.v1`, for any number of projects and databases.
@@ -22,6 +21,8 @@ public final class Server: Service {
     private let services: [any HTTPService]
     private let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
     private let transport: ServerTransport
+    private let token: BearerToken?
+    private let tls: TLSCredentials?
 
     /// Creates a server, which listens after ``run()``.
     ///
@@ -62,13 +63,13 @@ public final class Server: Service {
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
         let access = configuration.webAccess
-        let tls: NIOSSLContext? =
+        let tls: TLSCredentials? =
             if let tls = configuration.tls {
-                try HTTPListener.makeTLS(
-                    certificatePath: tls.certificatePath, keyPath: tls.keyPath)
+                try TLSCredentials(certificatePath: tls.certificatePath, keyPath: tls.keyPath)
             } else {
                 nil
             }
+        (self.token, self.tls) = (token, tls)
         health = HealthService(monitor: monitor)
         let calls = CallContext(
             methods: service.methods + health.methods, token: token, access: access,
@@ -202,7 +203,13 @@ public final class Server: Service {
     ///
     /// - Returns: the error that ended it.
     private func serve() async -> LarderError? {
-        defer { transport.endListening() }
+        defer {
+            transport.endListening()
+            // However a server ends that has listened, its databases are exported.
+            if transport.hasListened, let target = configuration.exportTarget {
+                databases.export(to: target)
+            }
+        }
         do {
             try await withGracefulShutdownHandler {
                 try await withTaskCancellationHandler {
@@ -224,6 +231,23 @@ public final class Server: Service {
                 "the server cannot listen at \(configuration.host):\(configuration.port): \(error)",
                 cause: error)
         }
+    }
+
+    /// Reads the certificate and its key again, for later connections; the former ones stay in use if
+    /// they cannot be used.
+    ///
+    /// Blocks on disk I/O.
+    ///
+    /// - Returns: true if they have changed.
+    package func reloadCertificate() throws(LarderError) -> Bool {
+        try tls?.reload() ?? false
+    }
+
+    /// Admits another token from now on, and the former one no longer; calls in progress go on.
+    ///
+    /// - Returns: false if it is the same token, or if the server has none.
+    package func replaceToken(with token: String) -> Bool {
+        self.token?.replace(with: token) ?? false
     }
 
     /// The listening port, once the server listens; nil if it never does, or if the task is cancelled

@@ -50,6 +50,9 @@ final class ServerTransport: Sendable {
         }
     }
 
+    /// True once the port was bound.
+    var hasListened: Bool { state.withLock { $0.channel != nil } }
+
     /// Serves until the shutdown begins, and then until all calls and connections have ended.
     ///
     /// - Throws: the error if it cannot listen.

@@ -175,6 +175,19 @@ extension RealtimeBackend {
         server(of: namespace).perform { $0.recheckAllListens() }
     }
 
+    /// Replaces the security rules of the configuration, and those that were stored in their place;
+    /// listens that they deny end.
+    ///
+    /// - Parameter rules: nil to allow everything.
+    package func replaceConfiguredRules(with rules: SecurityRules?) {
+        settings.configuredRules = rules
+        settings.setSecurityRules(rules)
+        performOnAll {
+            $0.replaceSecurityRules(with: nil)
+            $0.recheckAllListens()
+        }
+    }
+
     /// Replaces the check beside the security rules; listens that it denies end.
     package func setRules(_ rules: @escaping Rules) {
         settings.rules = rules
@@ -195,6 +208,8 @@ extension RealtimeBackend {
 /// Settings of a backend that can change while it runs.
 final class BackendSettings: Sendable {
     private struct State {
+        /// The security rules of the configuration; nil for none.
+        var configuredRules: SecurityRules?
         var securityRules: SecurityRules?
         /// The security rules of namespaces that have other ones.
         var ownSecurityRules: [String: SecurityRules?] = [:]
@@ -207,7 +222,9 @@ final class BackendSettings: Sendable {
 
     init(_ configuration: RealtimeBackendConfiguration) {
         state = Mutex(
-            State(securityRules: configuration.securityRules, rules: configuration.rules))
+            State(
+                configuredRules: configuration.securityRules,
+                securityRules: configuration.securityRules, rules: configuration.rules))
     }
 
     /// The security rules of a namespace; nil for none.
@@ -223,6 +240,12 @@ final class BackendSettings: Sendable {
     /// Replaces the security rules of one namespace.
     func setSecurityRules(_ rules: SecurityRules?, of namespace: String) {
         state.withLock { $0.ownSecurityRules[namespace] = .some(rules) }
+    }
+
+    /// The security rules of the configuration; nil for none.
+    var configuredRules: SecurityRules? {
+        get { state.withLock { $0.configuredRules } }
+        set { state.withLock { $0.configuredRules = newValue } }
     }
 
     var rules: RealtimeBackend.Rules {

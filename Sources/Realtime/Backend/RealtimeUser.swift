@@ -1,4 +1,5 @@
 public import LarderRealtimeModel
+package import LarderRealtimeRemote
 
 /// A user whose token a backend accepted.
 public struct RealtimeUser: Sendable {
@@ -56,10 +57,29 @@ public struct RealtimeUser: Sendable {
     }
 
     /// A user of whom security rules see what an administrator has chosen.
-    package init(authentication: JSONValue) {
+    init(authentication: JSONValue, expiration: Timestamp? = nil) {
         var id = ""
         if case .string(let text)? = authentication["uid"] { id = text }
-        self.init(id, nil, authentication)
+        self.init(id, expiration, authentication)
+    }
+
+    /// The user with whose rights a client with this user's token acts; nil for one that is not
+    /// signed in.
+    ///
+    /// A failure unless the user is an administrator.
+    package func acting(as user: ActingUser?) -> Result<RealtimeUser?, LarderError> {
+        guard let user else { return .success(self) }
+        guard isAdministrator else {
+            return .failure(
+                LarderError(
+                    realtime: .permissionDenied,
+                    "acting as another user requires an administrator's credential"))
+        }
+        switch user {
+        case .unauthenticated: return .success(nil)
+        case .authentication(let json):
+            return .success(RealtimeUser(authentication: json, expiration: expiration))
+        }
     }
 
     /// The owner of the databases.

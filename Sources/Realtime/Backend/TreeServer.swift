@@ -168,7 +168,7 @@ actor TreeServer {
     /// - Parameter rules: nil for the configured ones.
     func replaceSecurityRules(with rules: StoredRules?) {
         if formerSecurityRules == nil { formerSecurityRules = .some(securityRules) }
-        settings.setSecurityRules(rules?.rules ?? configuration.securityRules, of: namespace)
+        settings.setSecurityRules(rules?.rules ?? settings.configuredRules, of: namespace)
         guard storage != nil else { return }
         if let rules {
             rules.add(to: &uncommitted)

@@ -1,5 +1,6 @@
 import LarderCore
 import LarderRealtimeBackend
+import LarderRealtimeRemote
 
 /// The user of a request.
 enum RESTCredentials {
@@ -11,26 +12,22 @@ enum RESTCredentials {
         switch backend.user(of: token) {
         case .valid(let user):
             guard let text = request.parameter("auth_variable_override") else { return user }
-            guard user.isAdministrator else {
-                throw RESTError(401, "auth_variable_override needs an administrator's credential")
+            switch user.acting(as: try actingUser(text)) {
+            case .success(let user): return user
+            case .failure(let error):
+                throw RESTError(401, "auth_variable_override: \(error.message)")
             }
-            return try override(text)
         case .expired: throw RESTError(401, "Auth token is expired")
         case .invalid: throw RESTError(401, "Could not parse auth token.")
         }
     }
 
     /// The user whom an administrator acts as.
-    private static func override(_ text: String) throws(RESTError) -> RealtimeUser? {
-        do throws(JSONError) {
-            let json = try JSONValue(parsing: Array(text.utf8))
-            switch json {
-            case .null: return nil
-            case .object: return RealtimeUser(authentication: json)
-            default: break
-            }
-        } catch {}
-        throw .invalid("auth_variable_override must be a JSON object or null")
+    private static func actingUser(_ text: String) throws(RESTError) -> ActingUser {
+        guard let json = try? JSONValue(parsing: Array(text.utf8)),
+            let user = ActingUser(json: json)
+        else { throw .invalid("auth_variable_override must be a JSON object or null") }
+        return user
     }
 }
 

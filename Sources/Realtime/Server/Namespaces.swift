@@ -3,6 +3,7 @@ import LarderHTTP
 import LarderRealtimeBackend
 import LarderRealtimeModel
 import LarderRealtimeREST
+import LarderRealtimeRules
 import LarderRealtimeService
 import Metrics
 import Synchronization
@@ -64,6 +65,7 @@ final class Namespaces: Sendable {
     let configuration: RealtimeServerConfiguration
     /// The check of users' tokens.
     let tokens: ClientTokens
+    private let rules: Mutex<ConfiguredRules>
     private let now: @Sendable () -> Duration
     private let gauge = Gauge(label: "larder_realtime_namespaces")
     private let state = Mutex(State())
@@ -78,6 +80,7 @@ final class Namespaces: Sendable {
         now: @escaping @Sendable () -> Duration = { ContinuousClock.now - Namespaces.start }
     ) {
         self.configuration = configuration
+        rules = Mutex(configuration.rules)
         tokens = ClientTokens(secret: configuration.token, keys: configuration.authKeys)
         self.now = now
     }
@@ -135,6 +138,42 @@ final class Namespaces: Sendable {
         }
     }
 
+    // MARK: Settings
+
+    /// Replaces the security rules; the rules that were stored for a namespace hold as long as its
+    /// configured ones are the same.
+    ///
+    /// - Returns: true if rules have changed.
+    func replaceRules(with new: ConfiguredRules) async throws(LarderError) -> Bool {
+        // No namespace is opened meanwhile.
+        try await openers.run { () throws(LarderError) in
+            let isOpen = self.configuration.isOpen
+            let old = self.rules.withLock { rules in
+                defer { rules = new }
+                return rules
+            }
+            for namespace in self.state.withLock({ $0.open.values.map(\.namespace) }) {
+                let rules = new.rules(of: namespace.name, isOpen: isOpen)
+                guard rules?.text != old.rules(of: namespace.name, isOpen: isOpen)?.text else {
+                    continue
+                }
+                namespace.backend.replaceConfiguredRules(with: rules)
+            }
+            return old.texts != new.texts
+        }
+    }
+
+    /// Replaces the token of administrators, and ends the authentication of all sessions; their
+    /// clients authenticate again.
+    ///
+    /// - Returns: false if it is the same token, or if there is none.
+    func replaceToken(with token: String) -> Bool {
+        guard tokens.replaceSecret(with: token) else { return false }
+        let open = state.withLock { $0.open.values.map(\.namespace) }
+        for namespace in open { namespace.backend.expireTokens() }
+        return true
+    }
+
     // MARK: Opening
 
     /// Opens a namespace; only on the thread that does so.
@@ -168,9 +207,14 @@ final class Namespaces: Sendable {
         return (backend, isNew)
     }
 
+    /// The security rules of a namespace's configuration; nil to allow everything.
+    private func configuredRules(of name: String) -> SecurityRules? {
+        rules.withLock { $0.rules(of: name, isOpen: configuration.isOpen) }
+    }
+
     private func backendConfiguration(of name: String) -> RealtimeBackendConfiguration {
         var backend = RealtimeBackendConfiguration()
-        backend.securityRules = configuration.rules(of: name)
+        backend.securityRules = configuredRules(of: name)
         backend.tokens = { [tokens] in tokens.check($0) }
         // The databases of Firestore have as many.
         backend.mapBytes = DatabaseCapacity.mapBytes(databases: 2 * configuration.namespaces)
@@ -241,7 +285,7 @@ final class Namespaces: Sendable {
         let isOnDisk = configuration.storage != .memory
         let unused = open.filter { $0.uses == 0 }
             .sorted { $0.lastUse < $1.lastUse }
-            .filter { isOnDisk || !Self.hasOwnRules($0.namespace, configuration) }
+            .filter { isOnDisk || !hasOwnRules($0.namespace) }
         let candidate =
             (isOnDisk ? unused.first { $0.lastUse <= latest } : nil)
             ?? unused.first { $0.namespace.backend.tree(of: $0.namespace.name).isEmpty }
@@ -253,11 +297,9 @@ final class Namespaces: Sendable {
     }
 
     /// True if the namespace has other rules than the configured ones.
-    private static func hasOwnRules(
-        _ namespace: Namespace, _ configuration: RealtimeServerConfiguration
-    ) -> Bool {
+    private func hasOwnRules(_ namespace: Namespace) -> Bool {
         namespace.backend.securityRules(of: namespace.name)?.text
-            != configuration.rules(of: namespace.name)?.text
+            != configuredRules(of: namespace.name)?.text
     }
 
     /// Closes a namespace.
@@ -271,7 +313,7 @@ final class Namespaces: Sendable {
         }
         guard isTaken else { return false }
         try Self.closeAndWait(entry.namespace.backend)
-        Self.leaveFolder(of: entry, configuration)
+        leaveFolder(of: entry)
         return true
     }
 
@@ -289,13 +331,11 @@ final class Namespaces: Sendable {
 
     /// Removes the marker of a closed namespace, or its folder if it is new, without data and without
     /// rules of its own.
-    private static func leaveFolder(
-        of entry: Entry, _ configuration: RealtimeServerConfiguration
-    ) {
+    private func leaveFolder(of entry: Entry) {
         guard let folder = entry.folder else { return }
         let namespace = entry.namespace
         if entry.isNew, namespace.backend.tree(of: namespace.name).isEmpty,
-            !hasOwnRules(namespace, configuration)
+            !hasOwnRules(namespace)
         {
             try? FileManager.default.removeItem(at: URL(fileURLWithPath: folder))
         } else {
@@ -325,10 +365,10 @@ final class Namespaces: Sendable {
         }
         let failures: [LarderError] = await withTaskGroup(of: LarderError?.self) { group in
             for entry in open {
-                group.addTask { [configuration] in
+                group.addTask {
                     do throws(LarderError) {
                         try await entry.namespace.backend.close()
-                        Self.leaveFolder(of: entry, configuration)
+                        self.leaveFolder(of: entry)
                         return nil
                     } catch {
                         return error

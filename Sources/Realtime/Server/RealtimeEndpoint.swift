@@ -32,6 +32,7 @@ package final class RealtimeEndpoint: HTTPService {
     private let bodyFiles: BodyFiles
     /// Reads large bodies, one at a time.
     private let importers = WorkPool("larder.realtime.import", limit: 1)
+    private let keyReaders = WorkPool("larder.realtime.keys", limit: 1)
     /// Reads the files of keys again.
     private let refreshing = Mutex<Task<Void, Never>?>(nil)
 
@@ -64,23 +65,42 @@ package final class RealtimeEndpoint: HTTPService {
             try await namespaces.importTrees(from: path, isCancelled: isCancelled, logger)
         }
         Task { [namespaces, logger] in await namespaces.recover(logger) }
-        guard let keys = configuration.authKeys else { return }
+        guard configuration.authKeys != nil else { return }
         let interval = configuration.authKeysInterval
-        let task = Task { [logger] in
-            let readers = WorkPool("larder.realtime.keys", limit: 1)
+        let task = Task { [weak self, logger] in
             while (try? await Task.sleep(for: interval)) != nil {
                 do throws(LarderError) {
-                    try await keys.refresh { paths throws(LarderError) in
-                        try await readers.run { () throws(LarderError) in
-                            try AuthKeys.read(paths)
-                        }
-                    }
+                    _ = try await self?.reloadKeys()
                 } catch {
                     logger.error("--auth-keys: \(error.message); the former keys stay valid")
                 }
             }
         }
         refreshing.withLock { $0 = task }
+    }
+
+    /// Reads the keys of users again if there are any; the former keys stay valid if they cannot be
+    /// read.
+    ///
+    /// - Returns: true if they have changed.
+    package func reloadKeys() async throws(LarderError) -> Bool {
+        try await configuration.authKeys?.refresh { paths throws(LarderError) in
+            try await self.keyReaders.run { () throws(LarderError) in try AuthKeys.read(paths) }
+        } ?? false
+    }
+
+    /// Replaces the security rules; listens that they deny end.
+    ///
+    /// - Returns: true if they have changed.
+    package func replaceRules(with rules: ConfiguredRules) async throws(LarderError) -> Bool {
+        try await namespaces.replaceRules(with: rules)
+    }
+
+    /// Replaces the token of administrators, and ends the authentication of all sessions.
+    ///
+    /// - Returns: false if it is the same token, or if there is none.
+    package func replaceToken(with token: String) -> Bool {
+        namespaces.replaceToken(with: token)
     }
 
     package func serves(_ request: HTTPRequest) -> Bool {

@@ -15,12 +15,8 @@ package struct RealtimeServerConfiguration: Sendable {
     /// The location of the databases.
     package var storage: Storage
 
-    /// The security rules of namespaces without ones of their own; nil to allow everything, or
-    /// with a ``token`` or ``authKeys`` to allow administrators alone.
-    package var rules: SecurityRules?
-
-    /// The security rules of single namespaces.
-    package var namespaceRules: [String: SecurityRules] = [:]
+    /// The security rules.
+    package var rules = ConfiguredRules()
 
     /// The token of administrators.
     ///
@@ -81,9 +77,32 @@ package struct RealtimeServerConfiguration: Sendable {
         TreeFiles.arePresent(at: path)
     }
 
-    /// The security rules of a namespace; nil to allow everything.
-    func rules(of namespace: String) -> SecurityRules? {
-        namespaceRules[namespace] ?? rules
-            ?? (token == nil && authKeys == nil ? nil : .administratorsOnly)
+    /// True if namespaces without rules allow everything.
+    var isOpen: Bool { token == nil && authKeys == nil }
+}
+
+/// The security rules of a server.
+package struct ConfiguredRules: Sendable {
+    /// The rules of namespaces without ones of their own; nil to allow everything, or with a token
+    /// or keys of users to allow administrators alone.
+    package var common: SecurityRules?
+
+    /// The rules of single namespaces.
+    package var byNamespace: [String: SecurityRules] = [:]
+
+    package init() {}
+
+    /// The rules of a namespace; nil to allow everything.
+    ///
+    /// - Parameter isOpen: whether namespaces without rules allow everything.
+    func rules(of namespace: String, isOpen: Bool) -> SecurityRules? {
+        byNamespace[namespace] ?? common ?? (isOpen ? nil : .administratorsOnly)
+    }
+
+    /// The texts of all rules.
+    var texts: [String?: String] {
+        var texts: [String?: String] = byNamespace.reduce(into: [:]) { $0[$1.key] = $1.value.text }
+        texts[nil] = common?.text
+        return texts
     }
 }

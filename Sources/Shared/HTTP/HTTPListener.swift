@@ -1,7 +1,6 @@
-package import LarderCore
 package import NIOCore
 import NIOPosix
-package import NIOSSL
+import NIOSSL
 
 /// Accepts connections for HTTP/2 and HTTP/1.1 on one port, with or without TLS.
 ///
@@ -14,7 +13,7 @@ package struct HTTPListener: Sendable {
     package let eventLoopGroup: any EventLoopGroup
     private let host: String
     private let port: Int
-    private let tls: NIOSSLContext?
+    private let tls: TLSCredentials?
     private let connections: OpenConnections
 
     private static let backlog: Int32 = 1_024
@@ -26,10 +25,10 @@ package struct HTTPListener: Sendable {
     ///
     /// - Parameters:
     ///   - port: the port to bind; 0 for any free one.
-    ///   - tls: the TLS context; nil for plain text.
+    ///   - tls: the certificate; nil for plain text.
     ///   - connections: receives each accepted connection; others are closed.
     package init(
-        _ eventLoopGroup: any EventLoopGroup, host: String, port: Int, tls: NIOSSLContext?,
+        _ eventLoopGroup: any EventLoopGroup, host: String, port: Int, tls: TLSCredentials?,
         connections: OpenConnections
     ) {
         self.eventLoopGroup = eventLoopGroup
@@ -64,47 +63,13 @@ package struct HTTPListener: Sendable {
                     // The bootstrap closes the connection.
                     guard connections.add(channel) else { throw ChannelError.eof }
                     let pipeline = channel.pipeline.syncOperations
-                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    if let tls {
+                        try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
+                    }
                     try pipeline.addHandler(ProtocolSelector(http1: http1, http2: http2))
                 }
             }
             .bind(host: host, port: port).get()
-    }
-
-    /// The cipher suites of TLS 1.2: none of those that HTTP/2 prohibits (RFC 9113, 9.2.2), which
-    /// are all with CBC and all without forward secrecy.
-    private static let ciphers: [NIOTLSCipher] = [
-        .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-        .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-        .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-    ]
-
-    /// A TLS context (1.2 or later) that offers HTTP/2 and HTTP/1.1.
-    ///
-    /// - Parameters:
-    ///   - certificatePath: a PEM file with the certificate and its intermediates.
-    ///   - keyPath: a PEM file with the private key.
-    /// - Throws: `invalidArgument` for a certificate or key that cannot be read.
-    package static func makeTLS(certificatePath: String, keyPath: String)
-        throws(LarderError) -> NIOSSLContext
-    {
-        do {
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(certificatePath)
-                    .map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem)))
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.cipherSuiteValues = ciphers
-            configuration.applicationProtocols = ["h2", "http/1.1"]
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw LarderError(
-                .invalidArgument,
-                "the certificate '\(certificatePath)' or its key '\(keyPath)' cannot be used: "
-                    + "\(error)",
-                cause: error, domain: LarderError.sharedDomain)
-        }
     }
 }
 

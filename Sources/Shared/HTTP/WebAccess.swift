@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import Synchronization
 
 /// Restricts requests of web pages to pages of the server itself and of configured hosts.
 ///
@@ -131,20 +132,32 @@ package struct WebAccess: Sendable {
 
 // MARK: - Tokens
 
-/// A secret that clients must present.
-package struct BearerToken: Sendable {
-    private let token: [UInt8]
+/// A secret that clients must present, which can be replaced.
+package final class BearerToken: Sendable {
+    private let token: Mutex<[UInt8]>
 
     package init?(_ token: String?) {
         guard let token, !token.isEmpty else { return nil }
-        self.token = Array(token.utf8)
+        self.token = Mutex(Array(token.utf8))
+    }
+
+    /// Admits another token from now on, and the former one no longer.
+    ///
+    /// - Returns: false if it is the same one, or empty.
+    package func replace(with token: String) -> Bool {
+        let new = Array(token.utf8)
+        return self.token.withLock { token in
+            guard !new.isEmpty, token != new else { return false }
+            token = new
+            return true
+        }
     }
 
     /// Whether a header `authorization` presents the token.
     ///
     /// The comparison takes the same time wherever the first difference is.
     package func admits(_ authorization: String?) -> Bool {
-        let scheme = "bearer "
+        let (scheme, token) = ("bearer ", token.withLock { $0 })
         guard let header = authorization?.utf8, header.count == scheme.utf8.count + token.count,
             String(Substring(header.prefix(scheme.utf8.count))).lowercased() == scheme
         else { return false }

@@ -14,7 +14,7 @@ import UnixSignals
     #error("this program needs the trait Tools of the package larder")
 #endif
 
-/// The program `larderd`: runs a ``LarderServer/Server`` until it receives SIGTERM or SIGINT.
+/// The program `larderd`: runs a ``LarderServer/Server`` until it receives SIGTERM, SIGINT or SIGQUIT.
 @main
 struct LarderDaemon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -51,8 +51,9 @@ struct LarderDaemon: AsyncParsableCommand {
             The command line overrides the environment. Flags are true or false, the names
             of LARDERD_ALLOW_HOST are separated by commas.
 
-            SIGTERM and SIGINT shut it down gracefully, within ten seconds; an export may
-            take longer, as long as it goes on. Exit status: 0 after a graceful shutdown; 64
+            SIGHUP reads the certificate, its key, the token file, rules and keys of users
+            again. SIGTERM, SIGINT and SIGQUIT shut it down gracefully, within ten seconds; an
+            export may take longer, as long as it goes on. Exit status: 0 after a graceful shutdown; 64
             for invalid arguments; 1 for any other error, such as an address reachable from
             other machines without TLS and a token, a data directory that is unusable or in
             use by another larderd, or a shutdown that took too long.
@@ -121,9 +122,12 @@ struct LarderDaemon: AsyncParsableCommand {
         var logger = Logger(label: "larderd") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel
         ProcessLimits.raiseFiles()
+        // A log that nobody reads, or a file that is too large, must not end the process.
+        for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
+        let signals = ReloadSignals()
         let exported = ExportedBytes()
         let deadline = ShutdownDeadline(
-            [SIGTERM, SIGINT], .seconds(Self.shutdownSeconds), progress: { exported.count }
+            [SIGTERM, SIGINT, SIGQUIT], .seconds(Self.shutdownSeconds), progress: { exported.count }
         ) { [logger, readyFile, exports = files.abandonedText] in
             logger.error(
                 "the shutdown took too long and is abandoned; acknowledged writes are on disk\(exports)"
@@ -143,9 +147,13 @@ struct LarderDaemon: AsyncParsableCommand {
             let ready = Readiness(
                 server: server, file: readyFile, host: host,
                 summary: "\(storageText)\(security.text)")
+            let reloading = Reloading(
+                signals: signals, server: server, realtime: realtime, security: security,
+                rules: rules, logger: logger)
             let group = ServiceGroupConfiguration(
-                services: [.init(service: server), .init(service: ready)],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+                services: [
+                    .init(service: server), .init(service: ready), .init(service: reloading),
+                ], gracefulShutdownSignals: [.sigterm, .sigint, .sigquit], logger: logger)
             try await ServiceGroup(configuration: group).run()
         } catch let error as LarderError {
             var message = error.message
@@ -185,7 +193,7 @@ extension LarderDaemon {
         configuration.namespaces = server.limits.databases
         configuration.namespacesPerAddress = server.limits.databasesPerAddress
         configuration.idleTime = server.limits.idleTime
-        try rules.apply(to: &configuration)
+        configuration.rules = try rules.read()
         try await auth.apply(to: &configuration)
         files.apply(to: &configuration, exported)
         return configuration

@@ -14,25 +14,27 @@ struct RulesOptions: ParsableArguments {
             valueName: "file"))
     var rules: [String] = []
 
-    /// Compiles the rules.
-    func apply(to configuration: inout RealtimeServerConfiguration) throws {
+    /// Reads and compiles the rules.
+    func read() throws(LarderError) -> ConfiguredRules {
+        var configured = ConfiguredRules()
         for argument in rules {
             let parts = argument.split(
                 separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let rules = try Self.read(String(parts.count > 1 ? parts[1] : parts[0]))
             if parts.count > 1 {
-                configuration.namespaceRules[String(parts[0])] = rules
+                configured.byNamespace[String(parts[0])] = rules
             } else {
-                configuration.rules = rules
+                configured.common = rules
             }
         }
+        return configured
     }
 
-    private static func read(_ path: String) throws -> SecurityRules {
+    private static func read(_ path: String) throws(LarderError) -> SecurityRules {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw LarderError(.invalidArgument, "the file '\(path)' cannot be read")
         }
-        do {
+        do throws(LarderError) {
             return try SecurityRules(text)
         } catch {
             throw LarderError(.invalidArgument, "'\(path)': \(error.message)", cause: error)

@@ -58,7 +58,7 @@ struct SecurityOptions: ParsableArguments {
         return .init(certificatePath: tlsCertificate, keyPath: tlsKey)
     }
 
-    func readToken() throws -> String? {
+    func readToken() throws(LarderError) -> String? {
         guard let tokenFile else { return token }
         guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else {
             throw LarderError(.invalidArgument, "the file '\(tokenFile)' cannot be read")

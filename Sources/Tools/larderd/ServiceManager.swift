@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// Reports the state of the process to the service manager (sd_notify(3)).
@@ -7,6 +8,7 @@ import Foundation
 struct ServiceManager {
     enum State: String {
         case ready = "READY=1"
+        case reloading = "RELOADING=1"
         case stopping = "STOPPING=1"
     }
 
@@ -19,11 +21,13 @@ struct ServiceManager {
 
     /// Reports a state.
     ///
+    /// - Parameter monotonicTime: whether the time is reported, as units of the type
+    ///   `notify-reload` require when they begin to reload.
     /// - Returns: whether the service manager has received it.
     @discardableResult
-    func report(_ state: State, status: String = "") -> Bool {
-        guard let text = path, text.hasPrefix("/") || text.hasPrefix("@") else { return false }
-        var path = Array(text.utf8)
+    func report(_ state: State, status: String = "", monotonicTime: Bool = false) -> Bool {
+        guard let name = self.path, name.hasPrefix("/") || name.hasPrefix("@") else { return false }
+        var path = Array(name.utf8)
         if path[0] == UInt8(ascii: "@") { path[0] = 0 }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -33,8 +37,12 @@ struct ServiceManager {
         let descriptor = socket(AF_UNIX, Self.datagram, 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let message = Array(
-            (state.rawValue + (status.isEmpty ? "" : "\nSTATUS=\(status)")).utf8)
+        var text = state.rawValue + (status.isEmpty ? "" : "\nSTATUS=\(status)")
+        if monotonicTime {
+            let microseconds = DispatchTime.now().uptimeNanoseconds / 1_000
+            text += "\nMONOTONIC_USEC=\(microseconds)"
+        }
+        let message = Array(text.utf8)
         return withUnsafePointer(to: address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 sendto(descriptor, message, message.count, 0, address, socklen_t(size))

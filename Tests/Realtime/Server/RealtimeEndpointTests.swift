@@ -95,7 +95,7 @@ struct RealtimeEndpointTests {
     func rules() async throws {
         let rules = try SecurityRules(
             #"{"rules": {"open": {".read": true}, "own": {"$u": {".write": "auth.uid === $u"}}}}"#)
-        try await withServer({ _, realtime in realtime.namespaceRules["ruled"] = rules }) {
+        try await withServer({ _, realtime in realtime.rules.byNamespace["ruled"] = rules }) {
             server in
             #expect(
                 try await RawClient.request("GET", "/x.json?ns=ruled", to: server).status == 401)
@@ -198,7 +198,7 @@ struct RealtimeEndpointTests {
     @Test("a stream that the rules deny is refused; one that they deny later is cancelled")
     func denied() async throws {
         let rules = try SecurityRules(#"{"rules": {"a": {".read": true}}}"#)
-        try await withServer({ _, realtime in realtime.rules = rules }) { server in
+        try await withServer({ _, realtime in realtime.rules.common = rules }) { server in
             let refused = try await stream("/b.json?ns=d", to: server)
             #expect(await refused.wait(for: "Permission denied").hasPrefix("HTTP/1.1 401 "))
             let stream = try await stream("/a.json?ns=d", to: server)

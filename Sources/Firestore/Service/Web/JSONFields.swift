@@ -8,7 +8,10 @@ import LarderCore
 /// | Firestore's | `{"fields": {"n": {"integerValue": "1"}}}` |
 /// | of the messages | `{"fields": [{"key": "n", "value": {"integerValue": "1"}}]}` |
 ///
-/// Everything else is copied. `fields` of a projection is an array in both forms.
+/// Everything else is copied, strings without escapes that they do not need: SwiftProtobuf 1.39 reads
+/// the escaped surrogate pairs of planes 2, 4, 6 to 16 as characters of other planes.
+///
+/// `fields` of a projection is an array in both forms.
 struct JSONFields {
     private enum Form {
         case objects, entries
@@ -84,7 +87,11 @@ struct JSONFields {
         guard let byte = reader.peek() else { throw reader.expectedValue() }
         let start = reader.offset
         switch byte {
-        case UInt8(ascii: "\""): _ = try reader.readString()
+        case UInt8(ascii: "\""):
+            let string = try reader.readString()
+            if text[start..<reader.offset].contains(UInt8(ascii: "\\")) {
+                return JSONWriter.append(string, to: &output)
+            }
         case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try reader.readBoolean()
         case UInt8(ascii: "n"): try reader.readNull()
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try reader.readNumber()
@@ -112,17 +119,27 @@ struct JSONFields {
         var separator = "{"
         try reader.readArray { (reader) throws(JSONError) in
             append(&separator)
-            // The key comes first.
+            // The key comes first. An empty one is left out, as all defaults are.
+            var (hasKey, hasValue) = (false, false)
             try reader.readObject { (reader, name) throws(JSONError) in
                 if name == "key" {
-                    JSONWriter.append(try reader.readString(), to: &output)
-                    JSONWriter.append(raw: ":", to: &output)
+                    appendKey(try reader.readString())
                 } else {
+                    if !hasKey { appendKey("") }
                     try copyValue(&reader)
+                    hasValue = true
                 }
+                hasKey = true
             }
+            if !hasKey { appendKey("") }
+            if !hasValue { JSONWriter.append(raw: "{}", to: &output) }
         }
         JSONWriter.append(raw: separator == "{" ? "{}" : "}", to: &output)
+    }
+
+    private mutating func appendKey(_ key: String) {
+        JSONWriter.append(key, to: &output)
+        JSONWriter.append(raw: ":", to: &output)
     }
 
     /// Appends a bracket before the first element, and a comma before any other.

@@ -71,7 +71,7 @@ extension TreeServer {
         _ rules: SecurityRules,
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
-        replaceSecurityRules(with: StoredRules(rules, configured: configuration.securityRules))
+        replaceSecurityRules(with: StoredRules(rules, configured: settings.configuredRules))
         recheckAllListens()
         deliverLater(.success(()), completion)
     }

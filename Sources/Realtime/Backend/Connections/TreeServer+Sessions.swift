@@ -26,7 +26,8 @@ extension TreeServer {
     private func answer(_ request: RealtimeRequest, of session: BackendSession) -> RealtimeResponse
     {
         switch request {
-        case .authenticate(let token): return authenticate(token, session)
+        case .authenticate(let token, let actingUser):
+            return authenticate(token, as: actingUser, session)
         case .unauthenticate:
             setUser(nil, of: session)
             return RealtimeResponse(.ok)
@@ -88,12 +89,21 @@ extension TreeServer {
 
     // MARK: Users
 
-    private func authenticate(_ token: String, _ session: BackendSession) -> RealtimeResponse {
+    private func authenticate(
+        _ token: String, as actingUser: ActingUser?, _ session: BackendSession
+    ) -> RealtimeResponse {
         switch configuration.tokens(token) {
-        case .valid(let user):
-            if let expiration = user.expiration, expiration.milliseconds <= now { break }
+        case .valid(let owner):
+            if let expiration = owner.expiration, expiration.milliseconds <= now { break }
+            let user: RealtimeUser?
+            switch owner.acting(as: actingUser) {
+            case .success(let acting): user = acting
+            case .failure(let error):
+                setUser(nil, of: session)
+                return RealtimeResponse(.invalidToken, reason: error.message)
+            }
             setUser(user, of: session)
-            let auth = JSONValue.object([JSONMember("uid", .string(user.id))])
+            let auth = user.map { JSONValue.object([JSONMember("uid", .string($0.id))]) } ?? .null
             return RealtimeResponse(.ok, payload: .json(.object([JSONMember("auth", auth)])))
         case .expired: break
         case .invalid(let reason):

@@ -3,8 +3,9 @@ package import LarderRealtimeModel
 
 /// A client's request to a server.
 package enum RealtimeRequest: Equatable, Sendable {
-    /// Authenticates the connection; ends the authentication it had.
-    case authenticate(token: String)
+    /// Authenticates the connection; ends the authentication it had. An administrator may act as
+    /// another user.
+    case authenticate(token: String, actingAs: ActingUser? = nil)
     /// Ends the authentication of the connection.
     case unauthenticate
     /// Asks for a location's or a window's content now and after each change. A query that does
@@ -30,6 +31,25 @@ package enum RealtimeRequest: Equatable, Sendable {
     indirect case once(WriteToken, RealtimeRequest)
     /// Reports counters of the client.
     case statistics([String: Int])
+}
+
+/// The user with whose rights an administrator acts.
+package enum ActingUser: Equatable, Sendable {
+    /// A client that is not signed in.
+    case unauthenticated
+    /// The user of whom security rules see this object as `auth`.
+    case authentication(JSONValue)
+
+    /// A user by the JSON that clients send: an object, or null for one that is not signed in.
+    ///
+    /// - Returns: nil for anything else.
+    package init?(json: JSONValue) {
+        switch json {
+        case .null: self = .unauthenticated
+        case .object: self = .authentication(json)
+        default: return nil
+        }
+    }
 }
 
 /// The answer to a request.

@@ -37,15 +37,18 @@ package final class AuthKeys: Sendable {
     /// Reads the files again if they have changed; the former keys stay valid if one is not readable.
     ///
     /// - Parameter read: reads files, on a thread that may block.
+    /// - Returns: true if they have changed.
+    @discardableResult
     func refresh(
         _ read: ([String]) async throws(LarderError) -> [Data] = { paths throws(LarderError) in
             try AuthKeys.read(paths)
         }
-    ) async throws(LarderError) {
+    ) async throws(LarderError) -> Bool {
         let contents = try await read(paths)
-        guard contents != keys.withLock({ $0.contents }) else { return }
+        guard contents != keys.withLock({ $0.contents }) else { return false }
         let keys = try await Self.keys(contents, paths)
         self.keys.withLock { $0 = (keys, contents) }
+        return true
     }
 
     /// The contents of files; blocks on disk I/O.

@@ -31,6 +31,11 @@ struct ClientTokens: Sendable {
         self.clock = clock
     }
 
+    /// Replaces the token of administrators.
+    ///
+    /// - Returns: false if it is the same one, or if there is none.
+    func replaceSecret(with token: String) -> Bool { secret?.replace(with: token) ?? false }
+
     func check(_ token: String) -> RealtimeBackend.TokenDecision {
         if let secret, secret.admits("Bearer \(token)") { return .valid(.administrator) }
         if let keys { return check(token, keys) }

@@ -69,9 +69,14 @@ extension RequestMessage {
         let action: String
         var members: [JSONMember] = []
         switch request {
-        case .authenticate(let token):
+        case .authenticate(let token, let user):
             action = isWebToken(token) ? "auth" : "gauth"
             members.add("cred", .string(token))
+            switch user {
+            case .unauthenticated: members.add("noauth", .boolean(true))
+            case .authentication(let json): members.add("authvar", json)
+            case nil: break
+            }
         case .unauthenticate: action = "unauth"
         case .listen(let query, let tag, let hash, let compoundHash):
             action = "q"
@@ -143,7 +148,8 @@ extension RequestMessage {
     /// - Throws: `invalidArgument` for an invalid body; `unimplemented` for an unknown action.
     package func request() throws(LarderError) -> RealtimeRequest {
         switch action {
-        case "auth", "gauth": return .authenticate(token: try body.text("cred"))
+        case "auth", "gauth":
+            return .authenticate(token: try body.text("cred"), actingAs: try actingUser())
         case "unauth": return .unauthenticate
         case "q", "l":
             let (query, tag) = try queryAndTag()
@@ -173,6 +179,20 @@ extension RequestMessage {
     private func once(_ write: RealtimeRequest) throws(LarderError) -> RealtimeRequest {
         guard let json = body["once"], json != .null else { return write }
         return .once(try WriteToken(json: json), write)
+    }
+
+    /// The user with whose rights the client acts; if it names two, the one without any.
+    private func actingUser() throws(LarderError) -> ActingUser? {
+        var user: ActingUser?
+        if let json = body["authvar"] {
+            user = ActingUser(json: json)
+            if user == nil { throw .invalidMessage("'authvar' is neither an object nor null") }
+        }
+        switch body["noauth"] {
+        case .boolean(true): return .unauthenticated
+        case .boolean(false), .null, nil: return user
+        default: throw .invalidMessage("'noauth' is not a Boolean value")
+        }
     }
 
     private func queryAndTag() throws(LarderError) -> (query: QuerySpec, tag: Int?) {

@@ -77,6 +77,34 @@ struct SessionTests {
         #expect(try client.put("public", "1") == ["d /public 1", "7 ok"])
     }
 
+    @Test("an administrator who acts as another user has that user's rights")
+    func actingUser() throws {
+        let backend = TestBackend {
+            $0.tokens = {
+                $0 == "admin" ? .valid(.administrator) : .valid(RealtimeUser(id: $0))
+            }
+            $0.rules = { request in
+                request.user.map { "/" + $0.id } == request.path ? .allow : .deny
+            }
+        }
+        let client = backend.connect()
+        _ = client.received()
+        func acting(_ user: ActingUser?, _ token: String = "admin") -> [String] {
+            client.send(.authenticate(token: token, actingAs: user))
+        }
+        let ada = ActingUser.authentication(.object([JSONMember("uid", .string("ada"))]))
+        #expect(acting(nil) == ["1 ok"])
+        #expect(try client.put("bob", "1") == ["2 ok"])
+        #expect(acting(ada) == ["3 ok"])
+        #expect(try client.put("ada", "1") == ["4 ok"])
+        #expect(try client.put("bob", "2") == ["5 permission_denied"])
+        #expect(client.listen("bob") == ["6 permission_denied"])
+        #expect(acting(.unauthenticated) == ["7 ok"])
+        #expect(try client.put("ada", "2") == ["8 permission_denied"])
+        #expect(acting(ada, "bob") == ["9 invalid_token"])
+        #expect(try client.put("bob", "3") == ["10 permission_denied"])
+    }
+
     @Test("an expired token is refused; one that expires ends the authentication in time")
     func expiration() throws {
         let expiration = Timestamp(seconds: 1_700_000_010, nanoseconds: 0)

@@ -223,7 +223,7 @@ extension ScriptedConnection {
 extension RealtimeRequest {
     var text: String {
         switch self {
-        case .authenticate(let token): "auth \(token)"
+        case .authenticate(let token, _): "auth \(token)"
         case .unauthenticate: "unauth"
         case .listen(let query, let tag, let hash, let compound):
             "listen \(query.path)" + (tag.map { " tag \($0)" } ?? "")

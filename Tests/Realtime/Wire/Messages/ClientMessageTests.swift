@@ -100,6 +100,16 @@ import Testing
             #"{"r":7,"a":"auth","b":{"cred":"eyJhbGciOiJub25lIn0.eyJpYXQiOjF9."}}"#
         ),
         (.authenticate(token: "owner"), #"{"r":7,"a":"gauth","b":{"cred":"owner"}}"#),
+        (
+            .authenticate(token: "owner", actingAs: .unauthenticated),
+            #"{"r":7,"a":"gauth","b":{"cred":"owner","noauth":true}}"#
+        ),
+        (
+            .authenticate(
+                token: "owner",
+                actingAs: .authentication(.object([JSONMember("uid", .string("a"))]))),
+            #"{"r":7,"a":"gauth","b":{"cred":"owner","authvar":{"uid":"a"}}}"#
+        ),
         (.unauthenticate, #"{"r":7,"a":"unauth","b":{}}"#),
     ]
 
@@ -138,7 +148,14 @@ import Testing
         #expect(
             try request("u", #"{"p":"/a","q":null,"t":null}"#)
                 == .unlisten(QuerySpec(TreePath("a")), tag: nil))
-        #expect(try request("auth", #"{"cred":"x","noauth":true}"#) == .authenticate(token: "x"))
+        #expect(
+            try request("auth", #"{"cred":"x","noauth":false}"#) == .authenticate(token: "x"))
+        #expect(
+            try request("gauth", #"{"cred":"x","authvar":null}"#)
+                == .authenticate(token: "x", actingAs: .unauthenticated))
+        #expect(
+            try request("gauth", #"{"cred":"x","noauth":true,"authvar":{"uid":"a"}}"#)
+                == .authenticate(token: "x", actingAs: .unauthenticated))
         #expect(try request("p", #"{"p":"/a"}"#) == .put(TreePath("a"), .empty, hash: nil))
     }
 
@@ -156,7 +173,10 @@ import Testing
         ("q", #"{"p":"/a","ch":{"hs":["",""],"ps":[1]}}"#),
         ("m", #"{"p":"/a","d":1}"#), ("m", #"{"p":"/a","d":{"b":1,"b/c":2}}"#),
         ("p", #"{"p":"/a","d":{".sv":"x"}}"#), ("s", "{}"), ("s", #"{"c":{"a":"b"}}"#),
-        ("auth", "{}"), ("g", "[]"), ("o", "null"), ("p", #"{"p":"/a","once":1}"#),
+        ("auth", "{}"), ("gauth", #"{"cred":"x","noauth":1}"#),
+        ("gauth", #"{"cred":"x","noauth":"true"}"#), ("gauth", #"{"cred":"x","authvar":"a"}"#),
+        ("gauth", #"{"cred":"x","authvar":[]}"#), ("g", "[]"), ("o", "null"),
+        ("p", #"{"p":"/a","once":1}"#),
         ("p", #"{"p":"/a","once":{"c":"a/b","w":"1"}}"#),
         ("p", #"{"p":"/a","once":{"c":"","w":"1"}}"#),
         ("m", #"{"p":"/a","d":{},"once":{"c":"a","w":"1","a":[1]}}"#),

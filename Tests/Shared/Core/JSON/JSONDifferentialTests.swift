@@ -37,6 +37,26 @@ struct JSONDifferentialTests {
         }
     }
 
+    @Test("characters of all planes are read, escaped or not")
+    func planes() throws {
+        var random = SplitMix(seed: 14)
+        for _ in 0..<2_000 {
+            let plane = UInt32.random(in: 0...16, using: &random)
+            let low = UInt32.random(in: 0...0xffff, using: &random)
+            guard let scalar = Unicode.Scalar(plane << 16 | low) else { continue }
+            let escaped = String(scalar).utf16.map { String(format: "\\u%04x", $0) }.joined()
+            let text = "{\"\(escaped)\":[\"\(escaped)\"]}"
+            let read = try JSONValue(parsing: Array(text.utf8))
+            let expected = JSONValue.object([
+                JSONMember(String(scalar), .array([.string(String(scalar))]))
+            ])
+            #expect(read == expected, "\(text)")
+            let foundation = try JSONSerialization.jsonObject(with: Data(text.utf8))
+            let isSame = Self.isSame(expected, foundation)
+            #expect(isSame, "\(text)")
+        }
+    }
+
     @Test("written values are read back unchanged, here and by Foundation")
     func roundTrips() throws {
         var random = SplitMix(seed: 12)

@@ -27,7 +27,7 @@ extension [PathValue] {
 extension RealtimeRequest {
     var text: String {
         switch self {
-        case .authenticate(let token): "auth \(token)"
+        case .authenticate(let token, _): "auth \(token)"
         case .unauthenticate: "unauth"
         case .listen(let query, let tag, let hash, let ranges):
             "listen \(query.text) tag \(tag ?? 0) \(hash)" + (ranges == nil ? "" : " with ranges")

@@ -1,0 +1,81 @@
+import Dispatch
+import Foundation
+import LarderModel
+import LarderRealtimeServer
+import LarderServer
+import Logging
+import ServiceLifecycle
+
+/// The signals SIGHUP of the process, which do not end it from here on.
+///
+/// Several that arrive while one is served are one.
+final class ReloadSignals: Sendable {
+    let stream: AsyncStream<Void>
+    // Kept alive, and not used again.
+    nonisolated(unsafe) private let source: any DispatchSourceSignal
+
+    init() {
+        signal(SIGHUP, SIG_IGN)
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.stream = stream
+        source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
+        source.setEventHandler { continuation.yield() }
+        source.activate()
+    }
+}
+
+/// Reads the certificate, the token, the rules and the keys of users again at each SIGHUP, and logs
+/// what has changed.
+///
+/// What cannot be read stays as it was, with an error in the log.
+struct Reloading: Service {
+    let signals: ReloadSignals
+    let server: Server
+    let realtime: RealtimeEndpoint
+    let security: SecurityOptions
+    let rules: RulesOptions
+    let logger: Logger
+    let manager = ServiceManager()
+
+    func run() async throws {
+        guard await cancelWhenGracefulShutdown({ await server.port }) != nil else {
+            try? await gracefulShutdown()
+            return
+        }
+        for await _ in signals.stream.cancelOnGracefulShutdown() { await reload() }
+        // The group shuts down when a service returns.
+        try? await gracefulShutdown()
+    }
+
+    private func reload() async {
+        manager.report(.reloading, monotonicTime: true)
+        var changed: [String] = []
+        func reload(_ name: String, _ body: () async throws(LarderError) -> Bool) async {
+            do throws(LarderError) {
+                if try await body() { changed.append(name) }
+            } catch {
+                logger.error(
+                    "cannot be read again and stays as it was",
+                    metadata: ["what": "\(name)", "reason": "\(error.message)"])
+            }
+        }
+        await reload("certificate") { () throws(LarderError) in try server.reloadCertificate() }
+        await reload("token") { () throws(LarderError) in
+            guard security.tokenFile != nil, let token = try security.readToken() else {
+                return false
+            }
+            let isNew = server.replaceToken(with: token)
+            return realtime.replaceToken(with: token) || isNew
+        }
+        await reload("rules") { () async throws(LarderError) in
+            try await realtime.replaceRules(with: try rules.read())
+        }
+        await reload("keys of users") { () async throws(LarderError) in
+            try await realtime.reloadKeys()
+        }
+        let text = changed.isEmpty ? "nothing has changed" : changed.joined(separator: ", ")
+        logger.notice("SIGHUP: files were read again", metadata: ["changed": "\(text)"])
+        manager.report(.ready)
+    }
+}
