@@ -172,6 +172,13 @@ static void an_aborted_dictionary_is_gone(void) {
     CHECK_OK(larder_blob_train(txn, 0, 0, &result, &test_error));
     CHECK_EQ(result.dictionary_id, 2);
     CHECK(result.after_bytes < result.before_bytes);
+    static const size_t samples[] = {1, 255, 256, 257};
+    for (int i = 0; i < 4; i++) { /* too few to train with */
+        larder_train_result none;
+        CHECK_STATUS(larder_blob_train(txn, 0, samples[i], &none, &test_error), LARDER_NOT_FOUND);
+    }
+    CHECK_STATUS(larder_blob_train(txn, 0, SIZE_MAX, NULL, &test_error), LARDER_E_INVALID_ARGUMENT);
+    CHECK_STATUS(larder_blob_train(txn, SIZE_MAX, 0, NULL, &test_error), LARDER_E_INVALID_ARGUMENT);
     put(txn, 0);
     CHECK_EQ(dictionary_of(txn, 0), 2);
     CHECK(larder__dictionary_find(env->vocabulary, 2) != NULL);

@@ -129,6 +129,17 @@ static void backfill_keeps_to_its_time(void) {
     CHECK_NOTE(steps > 1 && steps < 5000, "%d steps", steps);
     CHECK_EQ(kit_index(txn, id).entry_count, 3000);
     larder_txn_abort(txn);
+    /* a time without end, at the limits of its type */
+    static const int64_t times[] = {10000000000000000, INT64_MAX - 1, INT64_MAX};
+    for (int i = 0; i < 3; i++) {
+        txn = store_write(env);
+        kit_put_many(txn, 500);
+        id = kit_define(txn, "c", "a asc");
+        CHECK_OK(larder_index_backfill(txn, id, i == 1 ? INT64_MAX : 0, times[i], NULL, NULL,
+                                       &test_error));
+        CHECK_EQ(kit_index(txn, id).entry_count, 500);
+        larder_txn_abort(txn);
+    }
     store_close(env);
 }
 

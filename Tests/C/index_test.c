@@ -90,9 +90,18 @@ static void bad_definitions_are_refused(void) {
                  LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_index_define(txn, group, &segment, 1, NULL, &test_error),
                  LARDER_E_INVALID_ARGUMENT);
-    static const char *const paths[] = {"", "\005ab", "\x00", "\x02\xff\xff", "\xff\xff\xff"};
-    static const size_t sizes[] = {0, 3, 1, 3, 3};
-    for (size_t i = 0; i < 5; i++) {
+    /* the last two are sizes in more bytes than they need */
+    static const char *const paths[] = {"",
+                                        "\005ab",
+                                        "\x00",
+                                        "\x02\xff\xff",
+                                        "\xff\xff\xff",
+                                        "\x81\x00"
+                                        "a",
+                                        "\x81\x80\x00"
+                                        "a"};
+    static const size_t sizes[] = {0, 3, 1, 3, 3, 3, 4};
+    for (size_t i = 0; i < 7; i++) {
         segment.field_path = (larder_bytes){paths[i], sizes[i]};
         CHECK_STATUS(larder_index_define(txn, group, &segment, 1, &id, &test_error),
                      LARDER_E_INVALID_NAME);

@@ -263,7 +263,7 @@ static const model *delete_path(const model *map, const model_path *path, size_t
     const model *below = model_map_get(copy, path->segments[at]);
     if (at + 1 == path->count)
         map_remove(copy, path->segments[at]);
-    else /* maps on the way are made for a delete, too */
+    else if (below != NULL && below->type == LARDER_TYPE_MAP)
         model_map_put(copy, path->segments[at], delete_path(below, path, at + 1));
     return copy;
 }

@@ -58,11 +58,13 @@ static void patches_make_and_replace_maps_on_the_way(void) {
     /* deletes */
     CHECK_BYTES(PATCH(base, empty, "a.b"), make_record(1, "a", make_map(1, "x", one)));
     CHECK_BYTES(PATCH(base, empty, "a.b", "a.x"), make_record(1, "a", empty_map));
-    /* maps on the way are made for a delete, too */
-    CHECK_BYTES(PATCH(base, empty, "a.b.c"),
-                make_record(1, "a", make_map(2, "b", empty_map, "x", one)));
-    CHECK_BYTES(PATCH(empty, empty, "a.b"), make_record(1, "a", empty_map));
-    CHECK_BYTES(PATCH(make_record(1, "a", one), empty, "a.b"), make_record(1, "a", empty_map));
+    /* a delete below what is no map changes nothing */
+    CHECK_BYTES(PATCH(base, empty, "a.b.c"), base);
+    CHECK_BYTES(PATCH(empty, empty, "a.b"), empty);
+    CHECK_BYTES(PATCH(nothing, empty, "a.b.c", "d"), empty);
+    CHECK_BYTES(PATCH(make_record(1, "a", one), empty, "a.b", "a.c.d"), make_record(1, "a", one));
+    CHECK_BYTES(PATCH(make_record(1, "a", make_null()), make_record(1, "a", two), "a.b"),
+                make_record(1, "a", make_null()));
     /* a set and a delete below one parent */
     CHECK_BYTES(PATCH(make_record(1, "a", one), source, "a.b", "a.x"), source);
     CHECK_BYTES(PATCH(base, source, "a.b", "a.x"), source);

@@ -610,9 +610,10 @@ LARDER_API int32_t larder_builder_finish_value(larder_builder *builder, larder_b
                                                larder_error *error);
 
 /* A new plain record: base (NULL for no fields) with each path of mask set to its value in
- * source, or deleted where source has none. For both, maps on the way are made, and other
- * values on the way are replaced by maps. A path above another one decides for both.
- * Neither record may have a cold part (LARDER_COLD: load first). Resets builder. */
+ * source, or deleted where source has none. To set, maps on the way are made, and other values
+ * on the way are replaced by maps; a delete below what is no map changes nothing. A path above
+ * another one decides for both. Neither record may have a cold part (LARDER_COLD: load first).
+ * Resets builder. */
 LARDER_API int32_t larder_record_patch(const larder_record *base, const larder_record *source,
                                        const larder_bytes *mask, size_t mask_count,
                                        larder_builder *builder, larder_bytes *plain,

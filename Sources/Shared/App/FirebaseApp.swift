@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 public import class Foundation.NSObject
@@ -28,6 +29,24 @@ public final class FirebaseApp: NSObject, @unchecked Sendable {
     }
 
     private let collectsData = Atomic<Bool>(true)
+
+    /// Ends the shared databases of a product; calls its argument when that is done.
+    package typealias End = @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    private let deletion = Mutex<(isDeleted: Bool, ends: [String: End])>((false, [:]))
+
+    /// True once the object was deleted.
+    package var isDeleted: Bool { deletion.withLock { $0.isDeleted } }
+
+    /// Registers what ends the shared databases of a product when the object is deleted.
+    ///
+    /// - Returns: false if it was deleted already.
+    package func onDeletion(of product: String, _ end: @escaping End) -> Bool {
+        deletion.withLock { deletion in
+            if !deletion.isDeleted { deletion.ends[product] = end }
+            return !deletion.isDeleted
+        }
+    }
 
     /// A copy of the options that the object was configured with.
     public var options: FirebaseOptions { storedOptions.duplicate() }
@@ -91,20 +110,38 @@ public final class FirebaseApp: NSObject, @unchecked Sendable {
         return app() ?? FirebaseApp(name: defaultName, options: .ofApplication())
     }
 
-    /// Removes the object from ``allApps``; its databases remain usable.
+    /// Removes the object from ``allApps``, and ends its shared databases.
     ///
-    /// - Parameter completion: called on the calling thread before this returns; receives true if
-    ///   the object was registered.
+    /// Pending writes stay in their stores. Later operations on the databases fail with
+    /// `failedPrecondition`, also on those that are requested with this object; an object of the same
+    /// name that is configured later has databases of its own.
+    ///
+    /// - Parameter completion: called when the databases have ended, on any thread, or before this
+    ///   returns if there are none; receives true if the object was registered.
     public func delete(_ completion: @escaping (Bool) -> Void) {
         let wasThere = Self.apps.withLock { apps in
             guard apps[name] === self else { return false }
             apps[name] = nil
             return true
         }
-        completion(wasThere)
+        let ends = deletion.withLock { deletion in
+            defer { deletion = (true, [:]) }
+            return deletion.ends.values
+        }
+        let group = DispatchGroup()
+        for end in ends {
+            group.enter()
+            end { group.leave() }
+        }
+        guard !ends.isEmpty else { return completion(wasThere) }
+        // Called once, and not used here any more.
+        nonisolated(unsafe) let completion = completion
+        group.notify(queue: .global()) { completion(wasThere) }
     }
 
-    /// Removes the object from ``allApps``; its databases remain usable.
+    /// Removes the object from ``allApps``, and ends its shared databases.
+    ///
+    /// See ``delete(_:)``.
     ///
     /// - Returns: true if the object was registered.
     public nonisolated(nonsending) func delete() async -> Bool {

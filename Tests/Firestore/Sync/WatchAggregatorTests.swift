@@ -246,6 +246,25 @@ struct WatchAggregatorTests {
                 == DocumentReading(path: path, contents: .absent, version: .test(7)))
     }
 
+    @Test(
+        "A document that its own target said was deleted stays so, whatever others told and took back",
+        arguments: [WatchTarget.Purpose.limboResolution, .listen], [true, false])
+    func deletedBeforeOthers(purpose: WatchTarget.Purpose, isKnown: Bool) throws {
+        var stream = Stream()
+        try stream.watch(1, "c/a", for: purpose, knowing: isKnown ? ["c/a"] : [])
+        try stream.watch(2, "c")
+        stream.tell(.current, [1])
+        stream.tell(try .absent("c/a", 3), [], leaving: [1])
+        stream.tell(try .found("c/a", 2), [2])
+        try stream.remove("c/a", [2])
+        let event = stream.event(5)
+        #expect(event.documents == [try DocumentPath("c/a"): try .absent("c/a", 5)])
+        // What the target itself reports after that counts.
+        stream.tell(try .absent("c/a", 6), [], leaving: [1])
+        stream.tell(try .found("c/a", 7), [1])
+        #expect(stream.event(8).documents == [try DocumentPath("c/a"): try .found("c/a", 7)])
+    }
+
     @Test("Documents that only limbo targets sent are resolved limbo documents")
     func resolvesLimbo() throws {
         var stream = Stream()

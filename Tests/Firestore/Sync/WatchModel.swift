@@ -148,10 +148,25 @@ struct WatchModel {
     mutating func makeEvent(at version: SnapshotVersion, _ world: WatchWorld) -> RemoteEvent {
         for id in targets.keys {
             guard targets[id]?.isCurrent == true,
-                case .document(let path)? = world.targets[id]?.target.source,
-                told.last(where: { $0.target == id && $0.path == path })?.reading == nil,
-                !world.remoteKeys(of: id).contains(path)
+                case .document(let path)? = world.targets[id]?.target.source
             else { continue }
+            if let own = lastReading(of: path, id), !own.exists {
+                // What other targets told after that does not count, but for those of the document.
+                let others = world.targets.keys.filter { other in
+                    if case .document(path)? = world.targets[other]?.target.source {
+                        true
+                    } else {
+                        false
+                    }
+                }
+                guard
+                    told.last(where: { $0.path == path && $0.reading != nil })?.reading?.exists
+                        == true,
+                    !others.contains(where: { lastReading(of: path, $0)?.exists == true })
+                else { continue }
+            } else if lastReading(of: path, id) != nil || world.remoteKeys(of: id).contains(path) {
+                continue
+            }
             let missing = DocumentReading(path: path, contents: .absent, version: version)
             tell(path, id, isIn: false, missing, world)
         }
@@ -173,6 +188,11 @@ struct WatchModel {
         told = []
         mismatches = [:]
         return event
+    }
+
+    /// What a target told last of a document, if it had contents or was its deletion.
+    private func lastReading(of path: DocumentPath, _ id: Int32) -> DocumentReading? {
+        told.last { $0.target == id && $0.path == path }?.reading
     }
 
     private func change(

@@ -26,7 +26,11 @@ extension MapValue {
             map[name] = value
         } else {
             var inner = MapValue()
-            if case .map(let present)? = map[name] { inner = present }
+            if case .map(let present)? = map[name] {
+                inner = present
+            } else if value == nil {
+                return map
+            }
             map[name] = .map(putting(value, names.dropFirst(), into: inner))
         }
         return map

@@ -1,3 +1,4 @@
+import Foundation
 package import LarderModel
 
 /// What mutations do, said again without the code that is tried.
@@ -39,10 +40,16 @@ extension FieldTransform.Operation {
         case .serverTimestamp:
             return .serverTimestamp(PendingServerTimestamp(localWriteTime: time, previous: old))
         case .arrayUnion(let elements):
-            for element in elements where !array.contains(element) { array.append(element) }
+            for element in elements
+            where !array.contains(where: { (try? $0.compare(to: element)) == .orderedSame }) {
+                array.append(element)
+            }
             return .array(array)
         case .arrayRemove(let elements):
-            return .array(array.filter { !elements.contains($0) })
+            return .array(
+                array.filter { old in
+                    !elements.contains { (try? $0.compare(to: old)) == .orderedSame }
+                })
         case .increment(let operand):
             switch (old, operand) {
             case (.integer(let l), .integer(let r)):

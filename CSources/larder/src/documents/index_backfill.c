@@ -288,8 +288,9 @@ static int32_t run(backfill *fill, int64_t max_documents, int64_t max_us, larder
         /* As many rows as fit in what is left, going by the speed so far; at most double. */
         int64_t used_us = thread_us() - start_us;
         if (used_us >= max_us) return LARDER_OK;
-        int64_t fitting = (max_us - used_us) * done / (used_us + 1) + 1;
-        chunk = fitting < 2 * chunk ? fitting : 2 * chunk;
+        double fitting = (double)(max_us - used_us) * (double)done / (double)(used_us + 1) + 1;
+        int64_t most = chunk > INT64_MAX / 2 ? INT64_MAX : 2 * chunk;
+        chunk = fitting < (double)most ? (int64_t)fitting : most;
     }
     return LARDER_OK;
 }

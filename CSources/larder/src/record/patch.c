@@ -4,8 +4,9 @@
  * The paths of the mask, sorted segment by segment, form a tree; base and mask are then merged
  * in the order of names, so that the result comes out in order and unchanged fields are copied
  * as bytes. A path above another one decides for both, because both take their value from the
- * same source; so the order of the mask has no influence. Any path makes maps of what it leads
- * through, whether it sets or deletes.
+ * same source; so the order of the mask has no influence. A path that sets makes
+ * maps of what it leads through; one that deletes has no effect where something on its way is no
+ * map, as Firestore has it.
  *
  *     mask    a.b, a.c, d          at the top: group a (2 paths), group d (exact)
  *
@@ -36,10 +37,14 @@ static fields fields_of_record(const larder_record *record) {
     return made;
 }
 
+static bool is_map(larder_bytes value) {
+    return value.size_bytes > 0 && *larder__begin(value) == LARDER__TAG_MAP;
+}
+
 /* No fields when the value is not a map. */
 static fields fields_of_value(larder_bytes value) {
     fields made = {NULL, {NULL, 0}, 0};
-    if (value.size_bytes == 0 || *larder__begin(value) != LARDER__TAG_MAP) return made;
+    if (!is_map(value)) return made;
     made.map = value;
     if (larder_value_count(value, &made.count) != LARDER_OK) made.count = 0;
     return made;
@@ -88,6 +93,24 @@ static int32_t emit(larder_builder *builder, larder_bytes name, larder_bytes val
 static int32_t merge(larder_builder *builder, const fields *base, const fields *source,
                      masked *paths, size_t count, larder_error *error);
 
+/* Whether source has a value at one of the paths. */
+static int32_t sets_any(const fields *source, const masked *paths, size_t count, bool *sets) {
+    *sets = false;
+    for (size_t i = 0; i < count && !*sets && source->count > 0; i++) {
+        fields inner = *source;
+        const uint8_t *at = paths[i].at;
+        larder_bytes segment, value;
+        *sets = true;
+        while (*sets && larder__path_next(&at, paths[i].end, &segment)) {
+            int32_t status = find_field(&inner, segment, &value);
+            if (status != LARDER_OK && status != LARDER_NOT_FOUND) return status;
+            *sets = status == LARDER_OK;
+            inner = fields_of_value(value);
+        }
+    }
+    return LARDER_OK;
+}
+
 /* One name that paths mention; each path stands behind the name. base_value is empty for none. */
 static int32_t merge_field(larder_builder *builder, larder_bytes name, larder_bytes base_value,
                            const fields *source, masked *paths, size_t count, larder_error *error) {
@@ -97,6 +120,12 @@ static int32_t merge_field(larder_builder *builder, larder_bytes name, larder_by
     if (paths[0].at == paths[0].end) /* set or deleted itself */
         return status == LARDER_OK ? emit(builder, name, source_value, error) : LARDER_OK;
     fields inner_base = fields_of_value(base_value), inner_source = fields_of_value(source_value);
+    if (!is_map(base_value)) {
+        bool sets;
+        if (sets_any(&inner_source, paths, count, &sets) != LARDER_OK) return malformed(error);
+        if (!sets)
+            return base_value.size_bytes > 0 ? emit(builder, name, base_value, error) : LARDER_OK;
+    }
     status = larder_builder_name(builder, name, error);
     if (status == LARDER_OK) status = larder_builder_begin_map(builder, error);
     if (status == LARDER_OK)

@@ -18,7 +18,9 @@ bool larder__path_next(const uint8_t **at, const uint8_t *end, larder_bytes *seg
     if (p == end) return false;
     uint64_t size;
     size_t n = larder__varint_get(p, end, &size);
-    if (n == 0 || size == 0 || size > (size_t)(end - p) - n) {
+    /* A size in more bytes than it needs would make two paths of one field. */
+    bool is_minimal = n == 1 || (n > 1 && p[n - 1] != 0);
+    if (!is_minimal || size == 0 || size > (size_t)(end - p) - n) {
         *at = NULL;
         return false;
     }

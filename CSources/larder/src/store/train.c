@@ -222,7 +222,7 @@ static int32_t raw_cold(larder_txn *txn, const larder_record *record, larder_err
 /* Every stride-th document gives a sample, so that they are spread over the store. */
 static int32_t sample_store(larder_txn *txn, sampling *s, larder_error *error) {
     int64_t documents = txn->counters.found_count;
-    int64_t wanted = (int64_t)s->max_bytes / 256;
+    int64_t wanted = s->max_bytes < 256 ? 1 : (int64_t)(s->max_bytes / 256);
     int64_t stride = documents > wanted ? documents / wanted : 1, at = 0;
     larder__cursor cursor;
     int32_t status = larder__cursor_open(txn, LARDER__DOCUMENTS, &cursor, error);

@@ -5,7 +5,8 @@ import Synchronization
 
 extension Firestore {
     private struct Key: Hashable {
-        let app: String
+        // An object that was deleted and one of the same name that came after it are two.
+        let app: ObjectIdentifier
         let database: String
     }
 
@@ -34,14 +35,39 @@ extension Firestore {
     }
 
     /// A named shared database of an application object.
+    ///
+    /// Every operation on the database of a deleted object fails with `failedPrecondition`.
     public static func firestore(app: FirebaseApp, database: String) -> Firestore {
-        let key = Key(app: app.name, database: database)
-        return shared.withLock { shared in
+        let key = Key(app: ObjectIdentifier(app), database: database)
+        let firestore = shared.withLock { shared in
             if let firestore = shared[key] { return firestore }
             let firestore = Firestore(sharedBy: app, database: database)
             shared[key] = firestore
             return firestore
         }
+        let isAlive = app.onDeletion(of: "Firestore") { [weak app] done in
+            guard let app else { return done() }
+            endShared(of: app, done)
+        }
+        if !isAlive { endShared(of: app) {} }
+        return firestore
+    }
+
+    /// Terminates the shared databases of an application object.
+    private static func endShared(
+        of app: FirebaseApp, _ done: @escaping @Sendable () -> Void
+    ) {
+        let ended = shared.withLock { shared in
+            let ended = shared.filter { $0.value.app === app }
+            for key in ended.keys { shared[key] = nil }
+            return ended.values
+        }
+        let group = DispatchGroup()
+        for firestore in ended {
+            group.enter()
+            firestore.connection.terminate { _ in group.leave() }
+        }
+        group.notify(queue: .global(), execute: done)
     }
 
     private convenience init(sharedBy app: FirebaseApp, database: String) {
@@ -57,7 +83,7 @@ extension Firestore {
 
     /// Removes this object from the shared databases, so that the next request creates a new one.
     func leaveShared() {
-        let key = Key(app: app.name, database: databaseID.database)
+        let key = Key(app: ObjectIdentifier(app), database: databaseID.database)
         Self.shared.withLock { shared in
             if shared[key] === self { shared[key] = nil }
         }

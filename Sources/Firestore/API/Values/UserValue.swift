@@ -81,9 +81,8 @@ extension UserValue {
             return .scalar(try name(of: reference, in: database))
         }
         if let optional = value as? any OptionalValue {
-            guard let wrapped = optional.wrapped else {
-                throw UserValueProblem("nil is not a value; use NSNull() for null")
-            }
+            // As Swift bridges nil to NSNull for Apple's SDK.
+            guard let wrapped = optional.wrapped else { return .scalar(.null) }
             return try UserValue(wrapped, in: database)
         }
         if let number = try number(value) { return .scalar(number) }
@@ -135,7 +134,7 @@ extension UserValue {
         }
         if let number = value as? any BinaryFloatingPoint { return .double(Double(number)) }
         if let number = value as? Decimal {
-            return .double(NSDecimalNumber(decimal: number).doubleValue)
+            return .double(Double(nearest: number))
         }
         return nil
     }
@@ -147,20 +146,12 @@ extension UserValue {
 
 extension Value {
     /// A boxed number by its original type; nil for an integer above `Int64.max`.
-    ///
-    /// swift-corelibs-foundation uses the type code `c` only for booleans; Apple's Foundation uses
-    /// it also for `Int8`, and `B` only for booleans.
     init?(boxed number: NSNumber) {
-        switch UInt8(bitPattern: number.objCType.pointee) {
-        case UInt8(ascii: "c"), UInt8(ascii: "B"):
-            self = .boolean(number.boolValue)
-        case UInt8(ascii: "d"), UInt8(ascii: "f"):
-            self = .double(number.doubleValue)
-        case UInt8(ascii: "Q"), UInt8(ascii: "L"):
-            guard let integer = Int64(exactly: number.uint64Value) else { return nil }
-            self = .integer(integer)
-        default:
-            self = .integer(number.int64Value)
+        switch BoxedNumber(number) {
+        case .boolean(let flag): self = .boolean(flag)
+        case .integer(let integer): self = .integer(integer)
+        case .large: return nil
+        case .double(let double): self = .double(double)
         }
     }
 }

@@ -41,14 +41,17 @@ extension FieldTransform.Operation {
     /// The elements of an array, followed by new elements, without duplicates.
     private static func union(_ previous: Value?, _ elements: [Value]) -> Value {
         var result = previous?.elements ?? []
-        var present = Set(result)
-        for element in elements where present.insert(element).inserted { result.append(element) }
+        var present = Set(result.map(\.canonical))
+        for element in elements where present.insert(element.canonical).inserted {
+            result.append(element)
+        }
         return .array(result)
     }
 
     private static func removal(_ previous: Value?, _ elements: [Value]) -> Value {
-        let removed = Set(elements)
-        return .array((previous?.elements ?? []).filter { !removed.contains($0) })
+        let removed = Set(elements.map(\.canonical))
+        return .array(
+            (previous?.elements ?? []).filter { !removed.contains($0.canonical) })
     }
 
     /// The sum of integers, saturating, or of doubles.
@@ -95,7 +98,31 @@ extension Value {
         }
     }
 
+    /// One value for all that are equal in Firestore's order, which compares numbers across types: 1
+    /// and 1.0, 0 and -0.0, alone and within arrays, maps and vectors.
+    fileprivate var canonical: Value {
+        switch self {
+        case .double(let number):
+            if number.isNaN { return .double(.nan) }
+            return Int64(exactly: number).map { .integer($0) } ?? self
+        case .array(let elements): return .array(elements.map(\.canonical))
+        case .map(let fields):
+            return .map(MapValue(ordered: fields.map { ($0.name, $0.value.canonical) }))
+        case .geoPoint(let point):
+            return .geoPoint(
+                GeoPoint(unchecked: point.latitude.unsignedZero, point.longitude.unsignedZero))
+        case .vector(let vector):
+            return .vector(VectorValue(vector.components.map(\.unsignedZero)))
+        default: return self
+        }
+    }
+
     fileprivate var elements: [Value]? {
         if case .array(let elements) = self { elements } else { nil }
     }
+}
+
+extension Double {
+    /// The number, or 0 for -0.
+    fileprivate var unsignedZero: Double { self == 0 ? 0 : self }
 }

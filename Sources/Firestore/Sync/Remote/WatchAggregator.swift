@@ -16,8 +16,12 @@ package struct WatchAggregator: Sendable {
     private var changedTargets: Set<Int32> = []
     /// Current targets of a single document.
     private var currentDocumentTargets: Set<Int32> = []
-    /// Targets of a single document that reported its contents since the last event.
+    /// Targets of a single document that have reported its contents since the last event, and nothing
+    /// else after that.
     private var answeredDocumentTargets: Set<Int32> = []
+    /// Targets of a single document that have reported its deletion since the last event, and nothing
+    /// else after that.
+    private var deletedDocumentTargets: Set<Int32> = []
     private var documents: OrderedDictionary<DocumentPath, DocumentReading> = [:]
     /// The targets that reported each document, including targets that it has left.
     private var targetsOfDocuments: [DocumentPath: TargetIDSet] = [:]
@@ -86,6 +90,7 @@ package struct WatchAggregator: Sendable {
         swap(&event.mismatches, &mismatches)
         targetsOfDocuments = [:]
         answeredDocumentTargets = []
+        deletedDocumentTargets = []
         return event
     }
 }
@@ -223,22 +228,39 @@ extension WatchAggregator {
         targetsOfDocuments[path, default: TargetIDSet(target.id)].insert(target.id)
         guard let reading else {
             // The document left its own target: earlier reports are void.
-            if target.document == path { answeredDocumentTargets.remove(target.id) }
+            if target.document == path { forgetReports(of: target.id) }
             return
         }
         documents[path] = reading
-        if target.document == path { answeredDocumentTargets.insert(target.id) }
+        guard target.document == path else { return }
+        forgetReports(of: target.id)
+        if reading.exists {
+            answeredDocumentTargets.insert(target.id)
+        } else {
+            deletedDocumentTargets.insert(target.id)
+        }
     }
 
-    /// Treats a document as missing if its own target is current and did not report it.
+    private mutating func forgetReports(of id: Int32) {
+        answeredDocumentTargets.remove(id)
+        deletedDocumentTargets.remove(id)
+    }
+
+    /// Treats a document as missing if its own target is current and does not have it.
     ///
-    /// Reports of other targets do not matter: they may be of an older snapshot.
+    /// Reports of other targets do not matter: they may be of an older snapshot, also if they come
+    /// after a report of the document's own target that it was deleted.
     private mutating func removeMissingDocuments(
         at version: SnapshotVersion, _ knowledge: some WatchKnowledge
     ) {
+        let answered: Set<DocumentPath> =
+            deletedDocumentTargets.isEmpty
+            ? [] : Set(answeredDocumentTargets.compactMap { knowledge.target($0)?.document })
         for id in currentDocumentTargets.subtracting(answeredDocumentTargets) {
             guard let path = activeTarget(id, knowledge)?.document,
-                !knowledge.isRemoteKey(path, of: id)
+                deletedDocumentTargets.contains(id)
+                    ? documents[path]?.exists == true && !answered.contains(path)
+                    : !knowledge.isRemoteKey(path, of: id)
             else { continue }
             let missing = DocumentReading(path: path, contents: .absent, version: version)
             remove(path, missing, from: id, knowledge)

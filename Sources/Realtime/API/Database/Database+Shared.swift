@@ -13,7 +13,8 @@ extension Database {
     public typealias Decoder = DatabaseDecoder
 
     private struct Key: Hashable {
-        let app: String
+        // An object that was deleted and one of the same name that came after it are two.
+        let app: ObjectIdentifier
         let url: String
     }
 
@@ -52,13 +53,36 @@ extension Database {
     }
 
     private static func shared(_ app: FirebaseApp, _ name: String, _ url: String?) -> Database {
-        shared.withLock { shared in
-            let key = Key(app: app.name, url: name)
+        let key = Key(app: ObjectIdentifier(app), url: name)
+        let database = shared.withLock { shared in
             if let database = shared[key] { return database }
             let database = Database(sharedBy: app, url: url)
             shared[key] = database
             return database
         }
+        let isAlive = app.onDeletion(of: "Database") { [weak app] done in
+            guard let app else { return done() }
+            endShared(of: app, done)
+        }
+        if !isAlive { endShared(of: app) {} }
+        return database
+    }
+
+    /// Closes the shared databases of an application object.
+    private static func endShared(
+        of app: FirebaseApp, _ done: @escaping @Sendable () -> Void
+    ) {
+        let ended = shared.withLock { shared in
+            let ended = shared.filter { $0.value.app === app }
+            for key in ended.keys { shared[key] = nil }
+            return ended.values
+        }
+        let group = DispatchGroup()
+        for database in ended {
+            group.enter()
+            database.connection.close { _ in group.leave() }
+        }
+        group.notify(queue: .global(), execute: done)
     }
 
     private convenience init(sharedBy app: FirebaseApp, url: String?) {

@@ -70,23 +70,17 @@ extension JSONValue {
         }
         if let number = value as? any BinaryFloatingPoint { return .double(Double(number)) }
         if let number = value as? Decimal {
-            return .double(NSDecimalNumber(decimal: number).doubleValue)
+            return .double(Double(nearest: number))
         }
         return nil
     }
 
-    /// A boxed number by its original type.
-    ///
-    /// swift-corelibs-foundation uses the type code `c` only for booleans; Apple's Foundation uses
-    /// it also for `Int8`, and `B` only for booleans.
     private init(boxed number: NSNumber) {
-        switch UInt8(bitPattern: number.objCType.pointee) {
-        case UInt8(ascii: "c"), UInt8(ascii: "B"): self = .boolean(number.boolValue)
-        case UInt8(ascii: "d"), UInt8(ascii: "f"): self = .double(number.doubleValue)
-        case UInt8(ascii: "Q"), UInt8(ascii: "L"):
-            let integer = number.uint64Value
-            self = Int64(exactly: integer).map { .integer($0) } ?? .double(Double(integer))
-        default: self = .integer(number.int64Value)
+        switch BoxedNumber(number) {
+        case .boolean(let flag): self = .boolean(flag)
+        case .integer(let integer): self = .integer(integer)
+        case .large(let integer): self = .double(Double(integer))
+        case .double(let double): self = .double(double)
         }
     }
 

@@ -49,6 +49,14 @@ extension StoredTree {
         try cache.node(at: path)
     }
 
+    /// The stored content of a location; nil unless all of it is stored.
+    ///
+    /// Always nil where another client of the store keeps the cache, and may evict from it.
+    func completeNode(at path: TreePath) throws(LarderError) -> Node? {
+        guard isKept, try isWhole(path) else { return nil }
+        return try cache.node(at: path)
+    }
+
     /// The known part of the server's data for a query: all of it, or those children of which all
     /// is known.
     ///

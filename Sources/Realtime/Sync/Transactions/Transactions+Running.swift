@@ -50,7 +50,8 @@ extension Transactions {
         guard let path = transactions[id]?.path else { return .empty }
         let later = overlapping(path, from: id).filter { transactions[$0]?.isSent != true }
         return tree.latestNode(
-            at: path, excluding: Set(later.compactMap { transactions[$0]?.result?.write }),
+            at: path, onlyComplete: true,
+            excluding: Set(later.compactMap { transactions[$0]?.result?.write }),
             withForeign: false)
     }
 

@@ -35,9 +35,18 @@ extension Transactions {
             return true
         }
         let sent = queue.prefix { $0.result?.input != nil }
-        let base = tree.latestNode(
-            at: path, excluding: Set(queue.compactMap { $0.result?.write }), withForeign: false)
+        let excluded = Set(queue.compactMap { $0.result?.write })
+        func latestNode(at path: TreePath) -> Node {
+            tree.latestNode(
+                at: path, onlyComplete: true, excluding: excluded, withForeign: false)
+        }
+        let base = latestNode(at: path)
         var (node, present, isCurrent) = (base, base, true)
+        // Of a path below all may be known where the path itself is not.
+        for transaction in sent where transaction.path != path {
+            present = present.setting(
+                transaction.path.dropFirst(path.count), to: latestNode(at: transaction.path))
+        }
         for transaction in sent {
             guard let result = transaction.result else { continue }
             let rest = transaction.path.dropFirst(path.count)

@@ -111,16 +111,24 @@ extension SyncTree {
     /// Transactions start from it and increments add to it. Empty where nothing is known.
     ///
     /// - Parameters:
+    ///   - onlyComplete: whether what is cached of the location counts only if it is all of it.
     ///   - excluded: writes that are left out.
     ///   - withForeign: false to leave out the writes of other clients, which the server may
     ///     receive later.
     package func latestNode(
-        at path: TreePath, excluding excluded: Set<WriteID> = [], withForeign: Bool = true
+        at path: TreePath, onlyComplete: Bool = false, excluding excluded: Set<WriteID> = [],
+        withForeign: Bool = true
     ) -> Node {
         // An unreadable cache is like an empty one: the server compares what is based on it.
-        let server = serverNode(at: path) ?? (try? stored?.node(at: path)).flatMap { $0 }
+        let server = serverNode(at: path) ?? storedNode(at: path, onlyComplete: onlyComplete)
         return writes.latestNode(
             at: path, over: server, excluding: excluded, withForeign: withForeign) ?? .empty
+    }
+
+    private func storedNode(at path: TreePath, onlyComplete: Bool) -> Node? {
+        onlyComplete
+            ? (try? stored?.completeNode(at: path)).flatMap { $0 }
+            : (try? stored?.node(at: path)).flatMap { $0 }
     }
 
     /// A write with its server values resolved against the latest state.

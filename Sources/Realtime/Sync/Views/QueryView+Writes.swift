@@ -51,8 +51,10 @@ extension QueryView {
 
     /// Shows the server's data at the places of a write that was acknowledged and removed.
     ///
-    /// Where the server has sent nothing yet, what was written stays. A current window has been
-    /// sent: what it lacks was removed, or pushed out, by a later write.
+    /// Where the server has sent nothing yet, what was written stays. A current window has been sent:
+    /// what it lacks was removed, or pushed out, by a later write. If that is a pending one of this
+    /// client, what is shown has room for the child, and the server's window will have; so the child
+    /// stays until no write is pending.
     mutating func acknowledge(
         _ affected: PathTree<Bool>, _ context: Context, _ changes: inout ChildChanges
     ) {
@@ -63,16 +65,34 @@ extension QueryView {
                 : server.node.children.map { (key: $0.key, tree: PathTree(true)) }
             for isKnown in [true, false] {
                 for (key, places) in written where server.node.hasChild(key) == isKnown {
-                    if server.isComplete(for: key) || listen == .current {
+                    if server.isComplete(for: key) {
                         showServerChange(ofPlaces: places, in: key, context, &changes)
+                    } else if listen == .current {
+                        unconfirmed.insert(key)
                     } else {
                         forgetLayered(key, context)
                     }
                 }
             }
+            settleUnconfirmed(context, &changes)
             restoreLeaf(context, &changes)
         } else {
             showServerChange(at: .root, context, &changes)
+            settleUnconfirmed(context, &changes)
+        }
+    }
+
+    /// Shows the server's window at the children of acknowledged writes once no write is pending.
+    private mutating func settleUnconfirmed(
+        _ context: Context, _ changes: inout ChildChanges
+    ) {
+        guard !unconfirmed.isEmpty, context.writes.isEmpty else { return }
+        let keys = unconfirmed
+        unconfirmed = []
+        // Elsewhere the window is complete already; it is refilled when the server's is known again.
+        guard listen == .current else { return }
+        for key in keys.sorted() where !server.isComplete(for: key) {
+            showServerChange(ofPlaces: PathTree(true), in: key, context, &changes)
         }
     }
 
@@ -80,7 +100,11 @@ extension QueryView {
     mutating func revert(
         _ affected: PathTree<Bool>, _ context: Context, _ changes: inout ChildChanges
     ) {
-        if affected.value != nil { return showAll(context, &changes) }
+        if affected.value != nil {
+            unconfirmed = []
+            return showAll(context, &changes)
+        }
+        defer { settleUnconfirmed(context, &changes) }
         for (key, places) in affected.sortedChildren {
             let writes = context.writes.child(key)
             if key == .priority {

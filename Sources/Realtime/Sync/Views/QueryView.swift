@@ -21,6 +21,9 @@ struct QueryView: Sendable {
     ///
     /// A full window is refilled from it. Nil until that is needed.
     var layered: Node?
+    /// The children of acknowledged writes that the server's window lacks and a pending write may
+    /// have made room for.
+    var unconfirmed: Set<ChildKey> = []
     /// How the window has changed since that was last stored.
     var keyChanges = WindowKeyChanges()
 

@@ -59,10 +59,9 @@ extension Timestamp: Comparable {
 // MARK: - Dates and text
 
 extension Timestamp {
-    /// The instant of a date.
+    /// The instant of a date, to the nearest microsecond.
     ///
-    /// A `Date` has a resolution of about 0.1 microseconds today; further digits are meaningless.
-    /// Firestore stores ``truncatedToMicroseconds``.
+    /// A `Date` has a resolution of about 0.2 microseconds today; further digits are meaningless.
     ///
     /// Terminates the process for a date outside the years 0001 to 9999, like Apple's SDK; use
     /// ``init(exactDate:)`` for unchecked dates.
@@ -85,17 +84,22 @@ extension Timestamp {
         Timestamp(date: Date())
     }
 
-    /// The nearest `Date`, exact to about 0.1 microseconds today.
+    /// The nearest `Date`, exact to less than half a microsecond from 1901 to 2106; of a timestamp in
+    /// whole microseconds ``init(date:)`` makes the same one again.
     public func dateValue() -> Date {
         Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9)
     }
 
-    /// The seconds, rounded down, and the remaining nanoseconds; nil if they exceed an Int64.
+    /// The seconds, rounded down, and the remaining nanoseconds, to the nearest microsecond; nil if
+    /// they exceed an Int64.
     private static func split(_ date: Date) -> (seconds: Int64, nanoseconds: Int32)? {
         let interval = date.timeIntervalSince1970
         guard let seconds = Int64(exactly: interval.rounded(.down)) else { return nil }
-        let nanoseconds = ((interval - Double(seconds)) * 1e9).rounded(.down)
-        return (seconds, Int32(min(max(nanoseconds, 0), 999_999_999)))
+        let microseconds = Int32(((interval - Double(seconds)) * 1e6).rounded())
+        guard microseconds >= 1_000_000 else { return (seconds, microseconds * 1_000) }
+        // Not beyond the last second.
+        return validSeconds.contains(seconds) && !validSeconds.contains(seconds + 1)
+            ? (seconds, 999_999_000) : (seconds + 1, 0)
     }
 }
 

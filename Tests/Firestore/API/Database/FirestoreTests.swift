@@ -200,6 +200,40 @@ struct FirestoreTests {
         #expect(await !app.delete())
     }
 
+    @Test("A deleted application object's databases end and do not come back")
+    func deletedApp() async throws {
+        func configure(_ project: String) throws -> FirebaseApp {
+            FirebaseApp.configure(
+                name: "deleted-test", options: FirebaseOptions(projectID: project))
+            return try #require(FirebaseApp.app(name: "deleted-test"))
+        }
+        func database(_ app: FirebaseApp) -> Firestore {
+            let db = Firestore.firestore(app: app)
+            let settings = FirestoreSettings()
+            settings.cacheSettings = MemoryCacheSettings()
+            db.settings = settings
+            return db
+        }
+        let one = try configure("demo-one")
+        let first = database(one)
+        try await first.document("a/b").enqueueSetData(["n": 1]).committedLocally()
+        let second = Firestore.firestore(app: one, database: "other")
+        #expect(await one.delete())
+        for ended in [first, second, Firestore.firestore(app: one)] {
+            #expect(throws: (any Error).self) { try ended.connection.client() }
+        }
+        let two = try configure("demo-two")
+        let next = database(two)
+        #expect(next !== first && next.databaseID.project == "demo-two")
+        #expect(next === Firestore.firestore(app: two))
+        await #expect(throws: (any Error).self) {
+            try await next.document("a/b").getDocument(source: .cache)
+        }
+        #expect(await !one.delete())
+        try await next.document("a/c").enqueueSetData(["n": 1]).committedLocally()
+        #expect(await two.delete())
+    }
+
     @Test("Every operation reports the error of opening, and the next one retries")
     func openingLater() async throws {
         let directory = try TemporaryDirectory()

@@ -81,6 +81,26 @@ struct UserDataReaderTests {
         #expect(FieldValue.vector([Float(0.5)]) == VectorValue([0.5]))
     }
 
+    @Test("nil is null, as bridged for Apple's SDK, at any depth and in every operation")
+    func nils() throws {
+        let (none, name): (Int?, String??) = (nil, .some(nil))
+        let data: [String: Any] = [
+            "none": none as Any, "name": name as Any, "n": 1,
+            "map": ["a": nil, "b": "x"] as [String: String?],
+            "list": [nil, "x"] as [String?], "deep": [["a": none as Any]],
+        ]
+        let fields: MapValue = [
+            "none": .null, "name": .null, "n": 1, "map": ["a": .null, "b": "x"],
+            "list": [.null, "x"], "deep": [["a": .null]],
+        ]
+        #expect(try updated(data).fields == fields)
+        #expect(try merged(data).fields == fields)
+        #expect(try Value(comparing: none as Any) == .null)
+        #expect(
+            try updated(["f": FieldValue.arrayUnion([none as Any, 1])]).transforms
+                == [try transform("f", .arrayUnion([.null, 1]))])
+    }
+
     @Test("Merge: the mask has every leaf, empty maps and deletions, and no transforms")
     func merge() throws {
         let patch = try merged([
@@ -259,7 +279,7 @@ struct UserDataLimitTests {
     func unsupportedValues() throws {
         struct Own {}
         let values: [Any] = [
-            Own(), UInt64.max, UInt.max, NSNumber(value: UInt64.max), Optional<Int>.none as Any,
+            Own(), UInt64.max, UInt.max, NSNumber(value: UInt64.max),
             UUID(), Set([1]), [1: "a"], [AnyHashable(1): "a"] as [AnyHashable: Any],
             Date(timeIntervalSince1970: 1e15), Date(timeIntervalSince1970: .nan),
             try ReferenceStub("a/b", in: DatabaseID(project: "other")),

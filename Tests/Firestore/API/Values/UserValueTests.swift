@@ -35,6 +35,18 @@ struct UserValueTests {
         #expect(fields == expected)
     }
 
+    @Test("Decimals are the nearest doubles, boxed or not")
+    func decimals() throws {
+        for text in ["4.06", "0.07", "-2.675", "1234567.89"] {
+            let decimal = try #require(Decimal(string: text))
+            let fields = try Sample.fields([
+                "a": decimal, "b": NSDecimalNumber(decimal: decimal), "c": [decimal],
+            ])
+            let expected = Value.double(try #require(Double(text)))
+            #expect(fields == ["a": expected, "b": expected, "c": .array([expected])])
+        }
+    }
+
     @Test("Boxed numbers keep their type")
     func boxedNumbers() throws {
         let json = try JSONSerialization.jsonObject(

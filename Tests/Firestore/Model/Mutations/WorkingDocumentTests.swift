@@ -56,11 +56,20 @@ struct WorkingDocumentTests {
         #expect(document.record?.fields == ["a": ["b": 1]])
     }
 
-    @Test("a delete in a patch makes the maps that it leads through")
-    func deletesMakeParents() throws {
-        var document = try found(["a": 1])
-        try apply(try patch([:], ["a.b", "c.d"]), to: &document)
-        #expect(document.record?.fields == ["a": [:], "c": [:]])
+    @Test("a delete below a value that is no map, or below none, changes nothing")
+    func deletesBelowOthers() throws {
+        let fields: MapValue = [
+            "text": "precious", "number": 1, "null": .null, "array": [1], "map": ["x": 1],
+        ]
+        var document = try found(fields)
+        try apply(
+            try patch(
+                [:], ["text.a", "number.a.b", "null.a", "array.a", "missing.a", "map.y.z"]),
+            to: &document)
+        #expect(document.record?.fields == fields)
+        try apply(try patch(["text": ["b": 2]], ["text.a", "text.b", "map.x"]), to: &document)
+        #expect(document.record?.fields["text"] == ["b": 2])
+        #expect(document.record?.fields["map"] == [:])
     }
 
     @Test("a mutation whose precondition does not hold changes nothing")
@@ -217,7 +226,7 @@ struct WorkingDocumentTests {
         let changed = try found(["a": 7, "b": 8, "m": ["w": 3]], at: 2)
         #expect(
             try overlay.applied(to: changed, view: document.record, using: builder)?.fields
-                == ["a": 2, "b": 8, "m": ["w": 3, "x": 1, "y": [:]]])
+                == ["a": 2, "b": 8, "m": ["w": 3, "x": 1]])
     }
 
     @Test("a pending write that depends on a document's contents is applied again")

@@ -140,11 +140,9 @@ struct RecordPatchTests {
                 == ["a": ["b": 2], "c": ["d": 3]])
     }
 
-    @Test("a delete below a missing or non-map value makes the maps on the way")
+    @Test("a delete below a missing or non-map value changes nothing")
     func deletesBelowNothing() throws {
-        #expect(
-            try patch(["a": 1], [:], [["a", "b"], ["c", "d", "e"]])
-                == ["a": [:], "c": ["d": [:]]])
+        #expect(try patch(["a": 1], [:], [["a", "b"], ["c", "d", "e"]]) == ["a": 1])
     }
 
     @Test("random patches agree with setting and deleting in maps")
@@ -158,7 +156,9 @@ struct RecordPatchTests {
             var expected = Value.map(base)
             for path in paths {
                 if paths.contains(where: { $0 != path && $0.isPrefix(of: path) }) { continue }
-                expected = applied(expected, path.segments[...], lookUp(source, path.segments[...]))
+                expected =
+                    applied(expected, path.segments[...], lookUp(source, path.segments[...]))
+                    ?? expected
             }
             let patched = try Record(base).patched(
                 with: Record(source), mask: FieldMask(paths))
@@ -176,10 +176,14 @@ struct RecordPatchTests {
         return lookUp(inner, names.dropFirst())
     }
 
-    private func applied(_ value: Value?, _ names: ArraySlice<String>, _ new: Value?) -> Value {
+    private func applied(_ value: Value?, _ names: ArraySlice<String>, _ new: Value?) -> Value? {
         guard let name = names.first else { return new ?? .null }
         var map = MapValue()
-        if case .map(let present) = value { map = present }
+        if case .map(let present) = value {
+            map = present
+        } else if new == nil {
+            return value
+        }
         map[name] = names.count == 1 ? new : applied(map[name], names.dropFirst(), new)
         return .map(map)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @Suite("Snapshot versions")
@@ -19,6 +20,21 @@ struct SnapshotVersionTests {
 
 @Suite("Timestamps")
 struct TimestampTests {
+    @Test("microseconds survive a conversion to a date and back")
+    func dates() {
+        var random = SeededRandom()
+        var different: [Timestamp] = []
+        for _ in 0..<20_000 {
+            // From 1901 to 2106: beyond, dates have no whole microseconds.
+            let time = Timestamp(
+                seconds: Int64(random.below(6_442_450_944)) - 2_147_483_648,
+                nanoseconds: Int32(random.below(1_000_000)) * 1_000)
+            if Timestamp(date: time.dateValue()) != time { different.append(time) }
+        }
+        #expect(different.isEmpty, "\(different.prefix(3)) \(random)")
+        #expect(Timestamp(date: Date(timeIntervalSince1970: -0.000_000_1)).seconds == 0)
+    }
+
     @Test("seconds outside the years 0001 to 9999 and odd nanoseconds are refused")
     func ranges() throws {
         let range = Timestamp.validSeconds

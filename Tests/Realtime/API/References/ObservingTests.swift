@@ -1,5 +1,7 @@
 import Foundation
+import LarderCore
 import LarderRealtime
+import LarderRealtimeModel
 import LarderRealtimeSync
 import LarderSharedTestSupport
 import Testing
@@ -192,5 +194,48 @@ struct ObservingSequencesTests {
             #expect(!isComplete)
         }
         try await database.close()
+    }
+
+    @Test(
+        "A child that a pending write has made room for stays when its own write is acknowledged",
+        arguments: TestStorage.allCases)
+    func fullWindows(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
+        try world.put("w", .object([JSONMember("b", .integer(1)), JSONMember("c", .integer(2))]))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "w")
+        client.observe(place.queryOrderedByKey().queryLimited(toFirst: 1), [.value])
+        #expect(world.read(client) == [#"value {"b":1}"#])
+        place.child("bb").setValue(5)
+        place.child("b").removeValue()
+        #expect(world.read(client) == [#"value {"bb":5}"#])
+        client.database.goOffline()
+        world.drain()
+        place.child("ba").setValue(3)
+        place.child("bc").setValue(4)
+        place.child("ba").removeValue()
+        place.child("bb").removeValue()
+        _ = world.read(client)
+        client.database.goOnline()
+        #expect(!world.read(client).contains("value null"))
+        #expect(world.data(at: "w") == #"{"bc":4,"c":2}"#)
+    }
+
+    @Test(
+        "A child that another client pushed out of the window leaves when no write is pending",
+        arguments: TestStorage.allCases)
+    func pushedOut(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
+        try world.put("w", .object([JSONMember("b", .integer(1)), JSONMember("c", .integer(2))]))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "w")
+        client.observe(place.queryOrderedByKey().queryLimited(toFirst: 1), [.value])
+        _ = world.read(client)
+        place.child("bb").setValue(5)
+        client.drainEngine()
+        try world.put("w/bb", .null)
+        place.child("b").removeValue()
+        let lines = world.read(client)
+        #expect(lines.last == #"value {"c":2}"#, "\(lines)")
     }
 }

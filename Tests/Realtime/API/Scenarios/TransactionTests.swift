@@ -38,6 +38,66 @@ struct RealtimeTransactionTests {
         #expect(world.data(at: "n") == "42")
     }
 
+    /// What has cached a part of a location with six children.
+    enum PartialCache: CaseIterable {
+        case window, get, childOnce, child, ownWrite, nothing
+    }
+
+    @Test(
+        "The block is given cached data only if it is all of the location's",
+        arguments: PartialCache.allCases, TestStorage.allCases)
+    func partialData(_ cached: PartialCache, _ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
+        let children = (1...6).map { JSONMember("k\($0)", .integer(Int64($0))) }
+        try world.put("room", .object(children))
+        let client = try world.client()
+        let room = client.database.reference(withPath: "room")
+        switch cached {
+        case .window: client.observe(room.queryOrderedByKey().queryLimited(toFirst: 2), [.value])
+        case .get:
+            room.queryOrderedByKey().queryLimited(toFirst: 2).getData { _, _ in }
+        case .childOnce: room.child("k1").observeSingleEvent(of: .value) { _ in }
+        case .child: client.observe(room.child("k1"), [.value])
+        case .ownWrite: room.child("k1").setValue(1)
+        case .nothing: break
+        }
+        _ = world.read(client)
+        var seen: [UInt] = []
+        room.runTransactionBlock { data in
+            seen.append(data.childrenCount)
+            guard data.childrenCount > 0 else { return .success(withValue: data) }
+            guard data.childrenCount == 6 else { return .abort() }
+            data.childData(byAppendingPath: "k7").value = 7
+            return .success(withValue: data)
+        }
+        world.drain()
+        #expect(seen == [0, 6], "\(cached)")
+        #expect(world.data(at: "room/k7") == "7", "\(cached)")
+    }
+
+    @Test("The block is given what a listener of all data has cached, also offline after a restart")
+    func completeData() throws {
+        let world = DatabaseWorld(.disk)
+        try world.put(
+            "room", .object([JSONMember("a", .integer(1)), JSONMember("b", .integer(2))]))
+        let first = try world.client(named: "store")
+        first.observe(first.database.reference(withPath: "room"), [.value])
+        _ = world.read(first)
+        world.close(first)
+        world.drain()
+        let client = try world.client(named: "store") { $0.startsOffline = true }
+        var seen: [UInt] = []
+        for path in ["room", "room/a"] {
+            client.database.reference(withPath: path).runTransactionBlock { data in
+                seen.append(data.childrenCount)
+                if path == "room/a" { #expect(json(data.value) == "1") }
+                return .success(withValue: data)
+            }
+            world.drain()
+        }
+        #expect(seen == [2, 0])
+    }
+
     @Test(
         "The output is shown at once; the next transaction runs on it, once",
         arguments: TestStorage.allCases)

@@ -19,6 +19,13 @@ struct UserJSONTests {
         #expect(try json(NSNumber(value: 1.5)) == .double(1.5))
         #expect(try json(NSNumber(value: UInt64.max)) == .double(Double(UInt64.max)))
         #expect(try json(Decimal(1.25)) == .double(1.25))
+        for text in ["4.06", "0.07", "-2.675", "1234567.89"] {
+            let decimal = try #require(Decimal(string: text))
+            let expected = JSONValue.double(try #require(Double(text)))
+            #expect(try json(decimal) == expected && json([decimal]) == .array([expected]))
+            #expect(try json(NSDecimalNumber(decimal: decimal)) == expected)
+            #expect(try json(["a": decimal])["a"] == expected)
+        }
     }
 
     @Test("Containers may be of any kind, with optionals inside")
