@@ -12,7 +12,7 @@ extension MapValue {
         return value
     }
 
-    /// 1.9: sets a value, or deletes it for nil; maps on the way are made either way.
+    /// 1.9: sets a value, for which maps on the way are made, or deletes it for nil.
     package mutating func put(_ value: Value?, at path: FieldPath) {
         self = Self.putting(value, path.segments[...], into: self)
     }
