@@ -587,7 +587,9 @@ let package = Package(
             path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderDocumentJSONTests",
-            dependencies: ["LarderCore", "LarderModel", "LarderDocumentJSON"],
+            dependencies: [
+                "LarderCore", "LarderModel", "LarderDocumentJSON", "LarderSharedTestSupport",
+            ],
             path: "Tests/Firestore/JSON", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderStorageTests",

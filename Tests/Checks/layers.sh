@@ -103,8 +103,8 @@ finding "nothing here talks to a network; transports are modules of their own" \
 finding "LarderWire knows messages and codes, and no sockets" \
     "$(imports Sources/Firestore/Wire 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPCNIO[A-Za-z0-9]*')"
 finding "JSON reaches SwiftProtobuf through JSONFields, which mends surrogate pairs" \
-    "$(grep -rnE --include='*.swift' '\(json(UTF8(Bytes|Data)|String):' Sources |
-        grep -vE '^Sources/Firestore/Service/Web/JSONRoutes?\.swift:')"
+    "$(grep -rnE --include='*.swift' '\<(json|fromJSON)(UTF8(Bytes|Data)|String)[ ]*:' Sources |
+        grep -v '^Sources/Firestore/Service/Web/JSONFields\.swift:')"
 finding "the tool is made of public API only" \
     "$(grep -rnE --include='*.swift' '@(testable|_spi)' Sources/Tools/larder)"
 

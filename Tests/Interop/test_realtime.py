@@ -67,6 +67,18 @@ def test_set_and_get(place, value):
     assert place.get() == expected
 
 
+def test_characters_of_all_planes(place):
+    """The library's requests have them escaped, its queries as they are."""
+    points = [0xa1, 0xffff] + [plane << 16 | low for plane in range(1, 17) for low in (0, 0xbb7)]
+    for character in map(chr, points):
+        place.set({character: f"{character}\\ud842\\udfb7"})
+        assert place.get() == {character: f"{character}\\ud842\\udfb7"}
+        assert list(place.order_by_key().equal_to(character).get()) == [character]
+        place.update({f"{character}/{character}": character})
+        assert place.order_by_child(character).equal_to(character).get() == {
+            character: {character: character}}
+
+
 def test_push_update_and_delete(place):
     first = place.push("one")
     second = place.push({"n": 2})

@@ -10,6 +10,7 @@ import random
 import shutil
 import socket
 import subprocess
+import time
 
 import pytest
 from google.api_core import exceptions
@@ -66,6 +67,42 @@ def test_documents_are_the_same_over_both(rest, raw, parent):
     assert written == raw.get_document({"name": name})
     assert rest.get_document({"name": name}) == written
     assert dict(written.fields) == dict(types.Document(document).fields)
+
+
+def text_of_all_planes(generator):
+    """Characters of all planes, and text that looks like their escapes."""
+    points = [generator.randrange(1, 17) << 16 | generator.randrange(0xa0, 0xd800)
+              for _ in range(generator.randrange(1, 6))]
+    return "".join(map(chr, points)) + generator.choice(["", "\\ud842\\udfb7", "\n\""])
+
+
+def test_characters_of_all_planes(rest, raw, database, parent):
+    seed = int(os.environ.get("LARDER_TEST_SEED", time.time_ns()))
+    generator = random.Random(seed)
+    for _ in range(30):
+        text, field, key = (text_of_all_planes(generator) for _ in range(3))
+        name = f"{parent}/{text_of_all_planes(generator)}"
+        fields = {field: {"map_value": {"fields": {key: {"string_value": text}}}}}
+        document = types.Document({"name": name, "fields": fields})
+        # The library escapes what is not ASCII.
+        if generator.randrange(2):
+            rest.update_document({"document": document})
+        else:
+            rest.commit({"database": database, "writes": [{"update": document}]})
+        path = ".".join(
+            "`" + part.replace("\\", "\\\\") + "`" for part in (field, key))
+        query = {
+            "from": [{"collection_id": parent.rpartition("/")[2]}],
+            "where": {"field_filter": {"field": {"field_path": path}, "op": "EQUAL",
+                                       "value": {"string_value": text}}}}
+        parent_of_all = parent.rpartition("/")[0]
+        found = [answer.document for answer in rest.run_query(
+            {"parent": parent_of_all, "structured_query": query}) if answer.document.name]
+        got = [answer.found for answer in rest.batch_get_documents(
+            {"database": database, "documents": [name]})]
+        same = raw.get_document({"name": name})
+        assert same.name == name and dict(same.fields) == dict(document.fields), seed
+        assert found == got == [same], seed
 
 
 def test_documents(rest, parent):

@@ -1,5 +1,6 @@
 import LarderCore
 import LarderModel
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderDocumentJSON
@@ -37,6 +38,15 @@ private func failure(_ text: String) -> JSONError? {
 }
 
 @Suite struct TypedJSONReaderTests {
+    @Test func `characters of all planes are read, escaped or not`() throws {
+        var random = SeededRandom()
+        for _ in 0..<200 {
+            let (name, text) = (random.nameOfAllPlanes(), random.textOfAllPlanes())
+            let map = try read("{\(random.json(name)):\(random.json(text))}")
+            #expect(map == [name: .string(text)], "\(random)")
+        }
+    }
+
     @Test func `numbers without fraction that fit 64 bits are integers, all others doubles`() throws
     {
         let expected: [(String, Value)] = [

@@ -36,6 +36,20 @@ struct IndexMaintenanceTests {
         #expect(expected.text == "rooms(a.b ASC, `odd.name` DESC, tags CONTAINS)")
     }
 
+    @Test("characters of all planes are read, escaped or not")
+    func planes() throws {
+        var random = SeededRandom()
+        for _ in 0..<100 {
+            let (group, field) = (random.nameOfAllPlanes(), random.nameOfAllPlanes())
+            let configuration = try IndexConfiguration(
+                json: #"{"indexes":[{"collectionGroup":\#(random.json(group)),"fields":[{"#
+                    + #""fieldPath":\#(random.json("`\(field)`")),"order":"ASCENDING"}]}]}"#)
+            let index = try #require(configuration.indexes.first, "\(random)")
+            #expect(index.collectionGroup.utf8.elementsEqual(group.utf8), "\(random)")
+            #expect(try index.segments.map(\.path) == [FieldPath(field)], "\(random)")
+        }
+    }
+
     @Test(
         "what is wrong in the JSON is an error that says so",
         arguments: [

@@ -2,6 +2,7 @@ import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeRules
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 /// Requests to a tree with rules, and whether they are allowed.
@@ -61,6 +62,25 @@ struct SecurityRulesTests {
         }
         for (path, value) in rulesCase.deniedWrites {
             #expect(try !rulesCase.allowsWrite(path, value), "write \(path) \(value)")
+        }
+    }
+
+    @Test("characters of all planes are read in names and expressions, escaped or not")
+    func planes() throws {
+        var random = SeededRandom()
+        for _ in 0..<200 {
+            let (name, text) = (random.nameOfAllPlanes(), random.textOfAllPlanes())
+            let expression = "auth.text === \(random.json(text))"
+            let rules = RulesCase(
+                source: "",
+                rules: #"{"rules":{\#(random.json(name)):{".read":\#(random.json(expression))}}}"#,
+                auth: #"{"text":\#(random.json(text))}"#)
+            #expect(try rules.allowsRead(name), "\(random)")
+        }
+        for text in [#"'\ud842'"#, #"'\udfb7\ud842'"#, #"'\ud842\n'"#, #"'\ud842\ud842'"#] {
+            #expect(throws: LarderError.self) {
+                try SecurityRules(RulesFixture.file("auth.text === \(text)"))
+            }
         }
     }
 

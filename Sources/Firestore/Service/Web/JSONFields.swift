@@ -1,4 +1,5 @@
 import LarderCore
+import SwiftProtobuf
 
 /// Converts between Firestore's JSON and that of the messages of LarderWire, which have the fields
 /// of documents and maps as a list of entries.
@@ -146,5 +147,12 @@ struct JSONFields {
     private mutating func append(_ separator: inout String) {
         JSONWriter.append(raw: separator, to: &output)
         separator = ","
+    }
+}
+
+extension Message {
+    /// Reads a message of Firestore's JSON; SwiftProtobuf receives all of its JSON from here.
+    init(firestoreJSON json: [UInt8]) throws {
+        try self.init(jsonUTF8Bytes: try JSONFields.entries(of: json))
     }
 }

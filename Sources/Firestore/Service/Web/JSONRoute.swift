@@ -33,7 +33,7 @@ struct JSONRoute: Sendable {
             var request = Request()
             if !http.body.isEmpty {
                 do {
-                    try body(&request, try JSONFields.entries(of: http.body))
+                    try body(&request, http.body)
                 } catch let error as JSONError {
                     let (line, column) = error.place(in: http.body)
                     throw RPCError(
@@ -103,7 +103,11 @@ enum JSONParameter {
 
     /// A time of RFC 3339.
     static func time<R>(_ set: @escaping Set<R, Google_Protobuf_Timestamp>) -> SetText<R> {
-        parsed(set) { try? Google_Protobuf_Timestamp(jsonString: "\"\($0)\"") }
+        parsed(set) { text in
+            var json: [UInt8] = []
+            JSONWriter.append(text, to: &json)
+            return try? Google_Protobuf_Timestamp(firestoreJSON: json)
+        }
     }
 
     private static func parsed<R, Value>(

@@ -58,7 +58,7 @@ enum JSONRoutes {
     private static let create = JSONRoute(
         Method.CreateDocument.descriptor, Method.CreateDocument.Input.self,
         Method.CreateDocument.Output.self,
-        body: { $0.document = try .init(jsonUTF8Bytes: $1) },
+        body: { $0.document = try .init(firestoreJSON: $1) },
         parameters: [
             "documentId": JSONParameter.text { $0.documentID = $1 },
             "mask.fieldPaths": JSONParameter.text { $0.mask.fieldPaths.append($1) },
@@ -71,7 +71,7 @@ enum JSONRoutes {
     private static let update = JSONRoute(
         Method.UpdateDocument.descriptor, Method.UpdateDocument.Input.self,
         Method.UpdateDocument.Output.self,
-        body: { $0.document = try .init(jsonUTF8Bytes: $1) },
+        body: { $0.document = try .init(firestoreJSON: $1) },
         parameters: [
             "updateMask.fieldPaths": JSONParameter.text { $0.updateMask.fieldPaths.append($1) },
             "mask.fieldPaths": JSONParameter.text { $0.mask.fieldPaths.append($1) },
@@ -150,6 +150,6 @@ enum JSONRoutes {
     /// Reads a body that is the whole message.
     @Sendable
     private static func whole<Request: Message>(_ request: inout Request, _ body: [UInt8]) throws {
-        request = try Request(jsonUTF8Bytes: body)
+        request = try Request(firestoreJSON: body)
     }
 }

@@ -151,18 +151,34 @@ struct RuleScanner {
         }
     }
 
+    /// Reads the digits of an escape, and those of a second one for a surrogate pair.
     private mutating func readScalar(
         digits count: Int, escapedAt start: Int
     ) throws(RulesFailure) -> [UInt8] {
+        let unit = try readCodeUnit(digits: count, escapedAt: start)
+        if let scalar = Unicode.Scalar(unit) { return Array(String(Character(scalar)).utf8) }
+        if UTF16.isLeadSurrogate(unit), bytes[offset...].starts(with: "\\u".utf8) {
+            offset += 2
+            let second = try readCodeUnit(digits: count, escapedAt: start)
+            if UTF16.isTrailSurrogate(second) {
+                let scalar = UTF16.decode(UTF16.EncodedScalar([unit, second]))
+                return Array(String(Character(scalar)).utf8)
+            }
+        }
+        throw RulesFailure(start, "half of a surrogate pair")
+    }
+
+    private mutating func readCodeUnit(
+        digits count: Int, escapedAt start: Int
+    ) throws(RulesFailure) -> UInt16 {
         let digits = bytes[offset..<min(offset + count, bytes.count)]
         guard digits.count == count, digits.allSatisfy(\.isHexadecimal),
-            let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16),
-            let scalar = Unicode.Scalar(value)
+            let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
         else {
             throw RulesFailure(start, "an escape of \(count) hexadecimal digits is no character")
         }
         offset += count
-        return Array(String(Character(scalar)).utf8)
+        return unit
     }
 
     // MARK: Patterns

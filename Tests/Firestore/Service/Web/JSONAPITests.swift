@@ -3,6 +3,7 @@ import LarderBackend
 import LarderCore
 import LarderHTTP
 import LarderModel
+import LarderTestSupport
 import LarderWire
 import Testing
 
@@ -125,6 +126,57 @@ struct JSONAPITests {
         let all = try await answer("GET", "/c?showMissing=true&mask.fieldPaths=x")
         #expect(all["documents"]?.elements.count == 6)
         #expect(try await answer("GET", "/none") == .object([]))
+    }
+
+    @Test("characters of all planes are the same wherever they occur, escaped or not")
+    func planes() async throws {
+        var random = SeededRandom()
+        for _ in 0..<20 {
+            let (id, field, key) = (
+                random.nameOfAllPlanes(), random.nameOfAllPlanes(), random.nameOfAllPlanes()
+            )
+            let text = random.textOfAllPlanes()
+            let name = "\(database)/documents/c/\(id)"
+            let document =
+                #"{"name":\#(random.json(name)),"fields":{\#(random.json(field)):{"mapValue":"#
+                + #"{"fields":{\#(random.json(key)):{"stringValue":\#(random.json(text))}}}}}}"#
+            let write = #"{"writes":[{"update":\#(document)}]}"#
+            #expect(await reply("POST", ":commit", write).status == 200, "\(random)")
+            let path = random.json("`\(field)`.`\(key)`")
+            let query =
+                #"{"structuredQuery":{"from":[{"collectionId":"c"}],"where":{"fieldFilter":{"#
+                + #""field":{"fieldPath":\#(path)},"op":"EQUAL","#
+                + #""value":{"stringValue":\#(random.json(text))}}}}}"#
+            let escaped = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            for answer in [
+                await reply("POST", ":runQuery", query),
+                await reply("POST", ":batchGet", #"{"documents":[\#(random.json(name))]}"#),
+                await reply("GET", "/c/\(escaped)"),
+            ] {
+                let json = try JSONSerialization.jsonObject(with: Data(answer.text.utf8))
+                let elements = (json as? [[String: Any]])?.map { $0["document"] ?? $0["found"] }
+                let found = try #require(
+                    (elements ?? [json]).compactMap { $0 as? [String: Any] }
+                        .first { ($0["name"] as? String)?.utf8.elementsEqual(name.utf8) == true },
+                    "\(random) \(answer.text)")
+                let map = (found["fields"] as? [String: [String: Any]])?.first
+                #expect(map?.key.utf8.elementsEqual(field.utf8) == true, "\(random)")
+                let fields = (map?.value["mapValue"] as? [String: Any])?["fields"]
+                let value = (fields as? [String: [String: Any]])?.first
+                #expect(value?.key.utf8.elementsEqual(key.utf8) == true, "\(random)")
+                let string = value?.value["stringValue"] as? String
+                #expect(string?.utf8.elementsEqual(text.utf8) == true, "\(random)")
+            }
+        }
+    }
+
+    @Test("a time of the query is not JSON")
+    func times() async throws {
+        for time in [#"2024-02-03T04:05:06\u005a"#, #"2024-02-03T04:05:06Z""#, #"\ud842\udfb7"#] {
+            let escaped = time.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            #expect(
+                try await failure("GET", "/c/d?readTime=\(escaped)") == "400 INVALID_ARGUMENT")
+        }
     }
 
     // MARK: Custom methods

@@ -53,13 +53,11 @@ struct JSONFieldsTests {
     func planes() throws {
         var random = SeededRandom()
         for _ in 0..<300 {
-            let (name, text) = (Self.text(&random), Self.text(&random))
+            let (name, text) = (random.textOfAllPlanes(), random.textOfAllPlanes())
             let body =
-                #"{"fields":{\#(Self.notation(of: name, &random)):{"mapValue":{"fields":{"#
-                + #""a":{"stringValue":\#(Self.notation(of: text, &random))}}}}},"#
-                + #""name":\#(Self.notation(of: text, &random))}"#
-            let document = try Google_Firestore_V1_Document(
-                jsonUTF8Bytes: try JSONFields.entries(of: Array(body.utf8)))
+                #"{"fields":{\#(random.json(name)):{"mapValue":{"fields":{"#
+                + #""a":{"stringValue":\#(random.json(text))}}}}},"name":\#(random.json(text))}"#
+            let document = try Google_Firestore_V1_Document(firestoreJSON: Array(body.utf8))
             let entry = try #require(document.fields.first, "\(random)")
             #expect(Array(entry.key.utf8) == Array(name.utf8), "\(random)")
             #expect(Array(document.name.utf8) == Array(text.utf8), "\(random)")
@@ -70,6 +68,13 @@ struct JSONFieldsTests {
             let fields = try #require((object as? [String: Any])?["fields"] as? [String: Any])
             #expect(fields.keys.map { Array($0.utf8) } == [Array(name.utf8)], "\(random)")
         }
+    }
+
+    @Test("names that differ in their planes alone stay two")
+    func merges() throws {
+        let text = #"{"fields":{"\ud842\udfb7":{},"\ud802\udfb7":{}}}"#
+        let document = try Google_Firestore_V1_Document(firestoreJSON: Array(text.utf8))
+        #expect(document.fields.map(\.key) == ["\u{20bb7}", "\u{10bb7}"])
     }
 
     @Test(
@@ -90,34 +95,6 @@ struct JSONFieldsTests {
             let value = try Google_Protobuf_StringValue(jsonString: #""\ud842\udfb7""#)
             #expect(value.value == "\u{20bb7}")
         }
-    }
-
-    private static func text(_ random: inout SeededRandom) -> String {
-        var text = String.UnicodeScalarView()
-        for _ in 0..<random.below(6) {
-            let plane = random.below(17)
-            guard let scalar = Unicode.Scalar(UInt32(plane << 16 | random.below(0x1_0000))) else {
-                continue
-            }
-            text.append(scalar)
-        }
-        return String(text)
-    }
-
-    /// A string literal in which each character may be escaped.
-    private static func notation(of text: String, _ random: inout SeededRandom) -> String {
-        var literal = "\""
-        for scalar in text.unicodeScalars {
-            if scalar.value >= 0x20, scalar != "\"", scalar != "\\", random.below(2) == 0 {
-                literal.unicodeScalars.append(scalar)
-            } else {
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16, uppercase: random.below(2) == 0)
-                    literal += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            }
-        }
-        return literal + "\""
     }
 
     @Test("names of canonically equivalent spellings stay two")

@@ -1,5 +1,6 @@
 import LarderCore
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @testable import LarderSync
@@ -22,6 +23,16 @@ struct BundleJSONTests {
         #expect(try node.boolean("e") && !node.boolean("f") && !node.boolean("z"))
         #expect(try node.string("ab") == "é" && node.string("z") == "")
         #expect(try node.members("b").isEmpty && node.array("c").isEmpty)
+    }
+
+    @Test("characters of all planes are read, escaped or not")
+    func planes() throws {
+        var random = SeededRandom()
+        for _ in 0..<200 {
+            let (name, text) = (random.textOfAllPlanes(), random.textOfAllPlanes())
+            let node = try parse("{\(random.json(name)):\(random.json(text))}")
+            #expect(node == .object([JSONMember(name, .string(text))]), "\(random)")
+        }
     }
 
     @Test("Names are distinguished by their bytes; of equal ones the last is used")

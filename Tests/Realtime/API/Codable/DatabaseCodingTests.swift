@@ -35,6 +35,18 @@ struct DatabaseCodingTests {
         #expect(test.read() == ["true"])
     }
 
+    @Test("Characters of all planes are written and read back")
+    func planes() throws {
+        var random = SeededRandom()
+        for _ in 0..<50 {
+            let (name, text) = (random.nameOfAllPlanes(), random.textOfAllPlanes())
+            let value = try Database.Encoder().encode([name: text])
+            let decoded = try Database.Decoder().decode([String: String].self, from: value)
+            #expect(decoded.first?.key.utf8.elementsEqual(name.utf8) == true, "\(random)")
+            #expect(decoded.first?.value.utf8.elementsEqual(text.utf8) == true, "\(random)")
+        }
+    }
+
     @Test("Single values and arrays are values, too")
     func fragments() throws {
         let encoder = Database.Encoder()

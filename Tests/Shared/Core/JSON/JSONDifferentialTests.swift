@@ -1,4 +1,5 @@
 import Foundation
+import LarderTestSupport
 import Testing
 
 @testable import LarderCore
@@ -37,23 +38,22 @@ struct JSONDifferentialTests {
         }
     }
 
-    @Test("characters of all planes are read, escaped or not")
+    @Test("characters of all planes are read, escaped or not, here and by Foundation")
     func planes() throws {
-        var random = SplitMix(seed: 14)
-        for _ in 0..<2_000 {
-            let plane = UInt32.random(in: 0...16, using: &random)
-            let low = UInt32.random(in: 0...0xffff, using: &random)
-            guard let scalar = Unicode.Scalar(plane << 16 | low) else { continue }
-            let escaped = String(scalar).utf16.map { String(format: "\\u%04x", $0) }.joined()
-            let text = "{\"\(escaped)\":[\"\(escaped)\"]}"
-            let read = try JSONValue(parsing: Array(text.utf8))
-            let expected = JSONValue.object([
-                JSONMember(String(scalar), .array([.string(String(scalar))]))
-            ])
-            #expect(read == expected, "\(text)")
-            let foundation = try JSONSerialization.jsonObject(with: Data(text.utf8))
+        var random = SeededRandom()
+        for _ in 0..<1_000 {
+            let (name, text) = (random.textOfAllPlanes(), random.textOfAllPlanes())
+            let json = "{\(random.json(name)):[\(random.json(text))]}"
+            let expected = JSONValue.object([JSONMember(name, .array([.string(text)]))])
+            #expect(try JSONValue(parsing: Array(json.utf8)) == expected, "\(random)")
+            let foundation = try JSONSerialization.jsonObject(with: Data(json.utf8))
             let isSame = Self.isSame(expected, foundation)
-            #expect(isSame, "\(text)")
+            #expect(isSame, "\(random)")
+            let decoded = try JSONDecoder().decode([String: [String]].self, from: Data(json.utf8))
+            #expect(decoded.first?.key.utf8.elementsEqual(name.utf8) == true, "\(random)")
+            #expect(decoded.first?.value[0].utf8.elementsEqual(text.utf8) == true, "\(random)")
+            let encoded = try JSONEncoder().encode(decoded)
+            #expect(try JSONValue(parsing: Array(encoded)) == expected, "\(random)")
         }
     }
 
