@@ -33,9 +33,9 @@ def memory(start_server):
     return start_server("--memory")
 
 
-def ask(server, method, path, headers={}):
+def ask(server, method, path, headers={}, body=None):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
-    connection.request(method, path, headers=headers)
+    connection.request(method, path, headers=headers, body=body)
     answer = connection.getresponse()
     body = answer.read().decode()
     connection.close()
@@ -644,8 +644,8 @@ def test_a_certificate_and_its_key_are_read_again(start_server, tmp_path):
     certificate, key = make_certificate(tmp_path)
     (tmp_path / "next").mkdir()
     following = make_certificate(tmp_path / "next")
-    server = start_server("--memory", "--log-level", "notice", "--tls-certificate",
-                          str(certificate), "--tls-key", str(key))
+    server = start_server(
+        "--memory", "--tls-certificate", str(certificate), "--tls-key", str(key))
     first = pem(certificate)
     assert served_certificate(server) == first
     # A certificate without its key, and no certificate at all, leave the former one in use.
@@ -653,7 +653,7 @@ def test_a_certificate_and_its_key_are_read_again(start_server, tmp_path):
     assert "cannot be used" in reload(server)
     assert served_certificate(server) == first
     certificate.unlink()
-    reload(server)
+    assert f"the file '{certificate}' cannot be read: No such file" in reload(server)
     assert served_certificate(server) == first
     replace(certificate, following[0].read_bytes())
     replace(key, following[1].read_bytes())
@@ -665,7 +665,7 @@ def test_a_certificate_and_its_key_are_read_again(start_server, tmp_path):
 def test_a_token_is_read_again(start_server, tmp_path):
     token = tmp_path / "token"
     token.write_text("first\n")
-    server = start_server("--memory", "--log-level", "notice", "--token-file", str(token))
+    server = start_server("--memory", "--token-file", str(token))
 
     def statuses(secret):
         headers = {"authorization": f"Bearer {secret}"}
@@ -692,8 +692,8 @@ def test_rules_are_read_again(start_server, tmp_path):
     own = tmp_path / "own.json"
     rules.write_text('{"rules": {".read": true, ".write": false}}')
     own.write_text('{"rules": {".read": false}}')
-    server = start_server("--data", str(tmp_path / "data"), "--log-level", "notice", "--rules",
-                          str(rules), "--rules", f"own={own}")
+    server = start_server(
+        "--data", str(tmp_path / "data"), "--rules", str(rules), "--rules", f"own={own}")
     assert ask(server, "GET", "/a.json?ns=open")[0] == 200
     assert ask(server, "GET", "/a.json?ns=own")[0] == 401
     replace(rules, '{"rules": {".read": fals}}')
@@ -709,11 +709,13 @@ def test_rules_are_read_again(start_server, tmp_path):
 
 
 def test_signals_end_a_server_only_with_its_export(start_server, tmp_path, monkeypatch):
-    for number, ending in enumerate([signal.SIGTERM, signal.SIGINT, signal.SIGQUIT]):
+    for number, ending in enumerate(
+            [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGXCPU]):
         out = tmp_path / str(number)
         server = start_server("--memory", "--export-on-exit", str(out))
         client_of(server, monkeypatch).document("c/d").set({"n": 1})
-        for other in [signal.SIGHUP, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE]:
+        for other in [signal.SIGHUP, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE,
+                      signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO]:
             server.process.send_signal(other)
         assert ask(server, "GET", "/health")[0] == 200
         server.process.send_signal(ending)
@@ -740,3 +742,61 @@ def test_a_hangup_before_the_server_listens_does_not_end_it(tmp_path):
     process.terminate()
     assert process.wait(SECONDS) == 0
     process.stdout.close()
+
+
+def test_a_service_manager_sees_a_reload(start_server, monkeypatch, tmp_path):
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(path)
+        manager.settimeout(SECONDS)
+        monkeypatch.setenv("NOTIFY_SOCKET", path)
+        server = start_server("--memory")
+        assert manager.recv(1000).startswith(b"READY=1\n")
+        before = time.monotonic_ns() // 1000
+        server.process.send_signal(signal.SIGHUP)
+        state, moment = manager.recv(1000).split(b"\n")
+        assert state == b"RELOADING=1" and moment.startswith(b"MONOTONIC_USEC=")
+        # Units of the type notify-reload wait for a reload that begins after the signal.
+        assert before <= int(moment.rpartition(b"=")[2]) <= time.monotonic_ns() // 1000
+        assert manager.recv(1000) == b"READY=1"
+        assert server.stop() == 0
+        assert manager.recv(1000) == b"STOPPING=1"
+
+
+def test_a_stop_waits_for_no_file(start_server, tmp_path, monkeypatch):
+    token = tmp_path / "token"
+    token.write_text("secret")
+    out = tmp_path / "out"
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(path)
+        manager.settimeout(SECONDS)
+        monkeypatch.setenv("NOTIFY_SOCKET", path)
+        server = start_server(
+            "--memory", "--token-file", str(token), "--export-on-exit", str(out))
+        assert manager.recv(1000).startswith(b"READY=1\n")
+        put = "PUT", "/a.json?ns=n", {"authorization": "Bearer secret"}, "1"
+        assert ask(server, *put)[0] == 200
+        # Opening a pipe waits for its writer.
+        token.unlink()
+        os.mkfifo(token)
+        server.process.send_signal(signal.SIGHUP)
+        assert manager.recv(1000).startswith(b"RELOADING=1\n")
+        assert ask(server, *put)[0] == 200
+        assert server.stop() == 0
+    assert json.loads((out / "database_export" / "n.json").read_text()) == {"a": 1}
+
+
+def test_a_server_that_cannot_go_on_exports(tmp_path):
+    """The file that receives the address cannot be written: the server has listened by then."""
+    if "LARDERD" not in os.environ:
+        pytest.skip("LARDERD does not say which server to start")
+    source = tmp_path / "demo.json"
+    source.write_text('{"a":1}')
+    out = tmp_path / "out"
+    ended = subprocess.run(
+        [os.environ["LARDERD"], "--memory", "--port", "0", "--import", str(source),
+         "--export-on-exit", str(out), "--ready-file", str(tmp_path / "missing" / "ready")],
+        capture_output=True, text=True, timeout=SECONDS)
+    assert ended.returncode == 1 and "cannot be written" in ended.stderr
+    assert json.loads((out / "database_export" / "demo.json").read_text()) == {"a": 1}

@@ -50,20 +50,39 @@ extension Namespaces {
         }
     }
 
-    /// Writes the trees of all namespaces on disk to files, except those that were exported.
+    /// Writes the trees of all namespaces to files if the configuration says so, also when some of
+    /// them cannot be written.
     ///
     /// Blocks; only once all namespaces are closed.
-    func exportClosed(_ exported: Set<String>) throws(LarderError) {
-        guard case .directory(let directory) = configuration.storage else { return }
+    ///
+    /// - Parameter closed: those that were open.
+    /// - Returns: the errors.
+    func exportAll(closed: [Namespace]) -> [LarderError] {
+        guard configuration.exportTarget != nil else { return [] }
+        var failures: [LarderError] = []
+        func attempt(_ export: () throws(LarderError) -> Void) {
+            do throws(LarderError) { try export() } catch { failures.append(error) }
+        }
+        for namespace in closed {
+            let name = namespace.name
+            attempt { () throws(LarderError) in
+                try export(namespace.backend.tree(of: name), of: name)
+            }
+        }
+        guard case .directory(let directory) = configuration.storage else { return failures }
+        let exported = Set(closed.map(\.name))
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         for name in folders.compactMap(FolderName.name).sorted() where !exported.contains(name) {
-            let backend = try openAndClose(name, at: try path(of: name))
-            try export(backend.tree(of: name), of: name)
+            attempt { () throws(LarderError) in
+                let backend = try openAndClose(name, at: try path(of: name))
+                try export(backend.tree(of: name), of: name)
+            }
         }
+        return failures
     }
 
     /// Writes a tree to a file if the server exports; nothing for an empty one.
-    func export(_ tree: Node, of namespace: String) throws(LarderError) {
+    private func export(_ tree: Node, of namespace: String) throws(LarderError) {
         guard let target = configuration.exportTarget, !tree.isEmpty else { return }
         try TreeFiles.write(tree, of: namespace, to: target)
     }

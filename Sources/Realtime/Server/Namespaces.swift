@@ -348,7 +348,7 @@ final class Namespaces: Sendable {
     /// Sessions end, and what they have left for their ends is written; then trees are exported if
     /// the configuration says so. Each call returns when that is done, also in a cancelled task.
     ///
-    /// - Throws: the first error.
+    /// - Throws: the first error, with the messages of all.
     func close() async throws(LarderError) {
         let task = closing.withLock { task in
             let closing = task ?? Task { await closeAll() }
@@ -363,7 +363,7 @@ final class Namespaces: Sendable {
         let open: [Entry] = await withLoopContinuation { continuation in
             openers.perform { continuation.resume(returning: self.takeAll()) }
         }
-        let failures: [LarderError] = await withTaskGroup(of: LarderError?.self) { group in
+        var failures: [LarderError] = await withTaskGroup(of: LarderError?.self) { group in
             for entry in open {
                 group.addTask {
                     do throws(LarderError) {
@@ -379,25 +379,15 @@ final class Namespaces: Sendable {
                 if let error { failures.append(error) }
             }
         }
-        if let first = failures.first { return .failure(first) }
-        do throws(LarderError) {
-            try await openers.run { () throws(LarderError) in try self.exportAll(closed: open) }
-            return .success(())
-        } catch {
-            return .failure(error)
+        failures += await withLoopContinuation { continuation in
+            openers.perform {
+                continuation.resume(returning: self.exportAll(closed: open.map(\.namespace)))
+            }
         }
-    }
-
-    /// Writes the trees of all namespaces to files if the configuration says so.
-    ///
-    /// - Parameter closed: the namespaces that were open.
-    private func exportAll(closed: [Entry]) throws(LarderError) {
-        guard configuration.exportTarget != nil else { return }
-        for entry in closed {
-            let namespace = entry.namespace
-            try export(namespace.backend.tree(of: namespace.name), of: namespace.name)
-        }
-        try exportClosed(Set(closed.map(\.namespace.name)))
+        guard let first = failures.first else { return .success(()) }
+        guard failures.count > 1 else { return .failure(first) }
+        let messages = failures.map(\.message).joined(separator: "; ")
+        return .failure(LarderError(realtime: first.kind, messages, cause: first))
     }
 
     private func takeAll() -> [Entry] {

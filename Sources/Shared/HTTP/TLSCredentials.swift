@@ -18,7 +18,7 @@ package final class TLSCredentials: Sendable {
     package init(certificatePath: String, keyPath: String) throws(LarderError) {
         self.certificatePath = certificatePath
         self.keyPath = keyPath
-        let files = Self.contents([certificatePath, keyPath])
+        let files = try Self.read(certificatePath, keyPath)
         state = Mutex((try Self.makeContext(certificatePath, keyPath, files), files))
     }
 
@@ -31,7 +31,7 @@ package final class TLSCredentials: Sendable {
     ///
     /// - Returns: true if the files have changed.
     package func reload() throws(LarderError) -> Bool {
-        let files = Self.contents([certificatePath, keyPath])
+        let files = try Self.read(certificatePath, keyPath)
         let context = try Self.makeContext(certificatePath, keyPath, files)
         return state.withLock { state in
             guard state.files != files else { return false }
@@ -40,8 +40,10 @@ package final class TLSCredentials: Sendable {
         }
     }
 
-    private static func contents(_ paths: [String]) -> [Data] {
-        paths.map { (try? Data(contentsOf: URL(fileURLWithPath: $0))) ?? Data() }
+    private static func read(
+        _ certificatePath: String, _ keyPath: String
+    ) throws(LarderError) -> [Data] {
+        [try SettingsFile.read(certificatePath), try SettingsFile.read(keyPath)]
     }
 
     /// The cipher suites of TLS 1.2: none of those that HTTP/2 prohibits (RFC 9113, 9.2.2), which

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Foundation
 import LarderCore
 import LarderHTTP
@@ -53,10 +54,10 @@ struct LarderDaemon: AsyncParsableCommand {
 
             SIGHUP reads the certificate, its key, the token file, rules and keys of users
             again. SIGTERM, SIGINT and SIGQUIT shut it down gracefully, within ten seconds; an
-            export may take longer, as long as it goes on. Exit status: 0 after a graceful shutdown; 64
-            for invalid arguments; 1 for any other error, such as an address reachable from
-            other machines without TLS and a token, a data directory that is unusable or in
-            use by another larderd, or a shutdown that took too long.
+            export may take longer, as long as it goes on. Exit status: 0 after a graceful
+            shutdown; 64 for invalid arguments; 1 for any other error, such as an address
+            reachable from other machines without TLS and a token, a data directory that is
+            unusable or in use by another larderd, or a shutdown that took too long.
             """,
         version: LarderVersion.text)
 
@@ -93,14 +94,21 @@ struct LarderDaemon: AsyncParsableCommand {
             "The log level: trace, debug, info, notice, warning, error or critical.",
             valueName: "level"),
         transform: Logger.Level.init(argument:))
-    var logLevel = Logger.Level.warning
+    var logLevel = Logger.Level.notice
 
     /// The time without an export after which a shutdown is abandoned and the process exits.
     ///
     /// A graceful one takes little more than the grace period of the server.
     private static let shutdownSeconds = 8
 
+    /// Signals that end a process by default and mean nothing to this one: a log that no one reads, a
+    /// file that is too large, timers, and SIGHUP until files can be read again.
+    private static let ignoredSignals = [
+        SIGHUP, SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO,
+    ]
+
     static func main() async {
+        for number in ignoredSignals { signal(number, SIG_IGN) }
         MemoryAllocation.configure()
         do {
             let arguments = try EnvironmentArguments.arguments(
@@ -122,9 +130,12 @@ struct LarderDaemon: AsyncParsableCommand {
         var logger = Logger(label: "larderd") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel
         ProcessLimits.raiseFiles()
-        // A log that nobody reads, or a file that is too large, must not end the process.
-        for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
         let signals = ReloadSignals()
+        // A service group does not know this signal.
+        let timeLimit = DispatchSource.makeSignalSource(signal: SIGXCPU)
+        timeLimit.setEventHandler { kill(getpid(), SIGTERM) }
+        timeLimit.activate()
+        defer { timeLimit.cancel() }
         let exported = ExportedBytes()
         let deadline = ShutdownDeadline(
             [SIGTERM, SIGINT, SIGQUIT], .seconds(Self.shutdownSeconds), progress: { exported.count }

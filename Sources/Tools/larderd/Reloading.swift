@@ -1,12 +1,13 @@
 import Dispatch
 import Foundation
+import LarderHTTP
 import LarderModel
 import LarderRealtimeServer
 import LarderServer
 import Logging
 import ServiceLifecycle
 
-/// The signals SIGHUP of the process, which do not end it from here on.
+/// The signals SIGHUP of the process, which otherwise ignores them.
 ///
 /// Several that arrive while one is served are one.
 final class ReloadSignals: Sendable {
@@ -15,7 +16,6 @@ final class ReloadSignals: Sendable {
     nonisolated(unsafe) private let source: any DispatchSourceSignal
 
     init() {
-        signal(SIGHUP, SIG_IGN)
         let (stream, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.stream = stream
@@ -37,13 +37,21 @@ struct Reloading: Service {
     let rules: RulesOptions
     let logger: Logger
     let manager = ServiceManager()
+    /// Reads files, which may block: a pipe without a writer does.
+    let readers = WorkPool("larderd.reload", limit: 1)
 
     func run() async throws {
-        guard await cancelWhenGracefulShutdown({ await server.port }) != nil else {
-            try? await gracefulShutdown()
-            return
+        if await cancelWhenGracefulShutdown({ await server.port }) != nil {
+            for await _ in signals.stream.cancelOnGracefulShutdown() {
+                // A shutdown does not wait for it.
+                let (ends, end) = AsyncStream.makeStream(of: Never.self)
+                Task {
+                    await reload()
+                    end.finish()
+                }
+                for await _ in ends.cancelOnGracefulShutdown() {}
+            }
         }
-        for await _ in signals.stream.cancelOnGracefulShutdown() { await reload() }
         // The group shuts down when a service returns.
         try? await gracefulShutdown()
     }
@@ -60,16 +68,21 @@ struct Reloading: Service {
                     metadata: ["what": "\(name)", "reason": "\(error.message)"])
             }
         }
-        await reload("certificate") { () throws(LarderError) in try server.reloadCertificate() }
-        await reload("token") { () throws(LarderError) in
-            guard security.tokenFile != nil, let token = try security.readToken() else {
-                return false
-            }
+        await reload("certificate") { () async throws(LarderError) in
+            try await readers.run { () throws(LarderError) in try server.reloadCertificate() }
+        }
+        await reload("token") { () async throws(LarderError) in
+            guard security.tokenFile != nil,
+                let token = try await readers.run({ () throws(LarderError) in
+                    try security.readToken()
+                })
+            else { return false }
             let isNew = server.replaceToken(with: token)
             return realtime.replaceToken(with: token) || isNew
         }
         await reload("rules") { () async throws(LarderError) in
-            try await realtime.replaceRules(with: try rules.read())
+            let new = try await readers.run { () throws(LarderError) in try rules.read() }
+            return try await realtime.replaceRules(with: new)
         }
         await reload("keys of users") { () async throws(LarderError) in
             try await realtime.reloadKeys()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderHTTP
 import LarderModel
 import LarderRealtimeRules
 import LarderRealtimeServer
@@ -31,9 +32,7 @@ struct RulesOptions: ParsableArguments {
     }
 
     private static func read(_ path: String) throws(LarderError) -> SecurityRules {
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw LarderError(.invalidArgument, "the file '\(path)' cannot be read")
-        }
+        let text = try SettingsFile.readText(path)
         do throws(LarderError) {
             return try SecurityRules(text)
         } catch {

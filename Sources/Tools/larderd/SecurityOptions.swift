@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderHTTP
 import LarderModel
 import LarderServer
 
@@ -60,10 +61,8 @@ struct SecurityOptions: ParsableArguments {
 
     func readToken() throws(LarderError) -> String? {
         guard let tokenFile else { return token }
-        guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else {
-            throw LarderError(.invalidArgument, "the file '\(tokenFile)' cannot be read")
-        }
-        let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let secret = try SettingsFile.readText(tokenFile).trimmingCharacters(
+            in: .whitespacesAndNewlines)
         guard !secret.isEmpty else {
             throw LarderError(.invalidArgument, "the file '\(tokenFile)' is empty")
         }

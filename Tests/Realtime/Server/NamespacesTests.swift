@@ -189,6 +189,34 @@ struct NamespacesTests {
         try await imported.close()
     }
 
+    @Test("a tree whose file cannot be written does not keep others from theirs")
+    func failedExports() async throws {
+        let directory = try TemporaryDirectory()
+        let data = RealtimeServerConfiguration.Storage.directory(directory.file("data"))
+        let closed = Namespaces(RealtimeServerConfiguration(data))
+        for name in ["c1", "c2", "c3"] {
+            try await write("1", to: try await closed.use(name))
+        }
+        try await closed.close()
+        var configuration = RealtimeServerConfiguration(data)
+        configuration.exportTarget = ExportTarget(directory.file("out"))
+        let namespaces = Namespaces(configuration)
+        for name in ["o1", "o2", "o3"] {
+            try await write("1", to: try await namespaces.use(name))
+        }
+        let out = directory.file("out/database_export")
+        for name in ["c2", "o2"] {
+            // A folder that is not empty is in the place of the file.
+            try FileManager.default.createDirectory(
+                atPath: "\(out)/\(name).json/x", withIntermediateDirectories: true)
+        }
+        let error = await #expect(throws: LarderError.self) { try await namespaces.close() }
+        #expect(error?.message.contains("c2") == true && error?.message.contains("o2") == true)
+        for name in ["c1", "c3", "o1", "o3"] {
+            #expect(try String(contentsOfFile: "\(out)/\(name).json", encoding: .utf8) == "1")
+        }
+    }
+
     @Test(
         "files that are none are refused with their place",
         arguments: [

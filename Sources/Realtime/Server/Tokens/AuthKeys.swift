@@ -1,6 +1,7 @@
 import Foundation
 import JWTKit
 import LarderCore
+import LarderHTTP
 package import LarderRealtimeModel
 import Synchronization
 
@@ -54,13 +55,7 @@ package final class AuthKeys: Sendable {
     /// The contents of files; blocks on disk I/O.
     static func read(_ paths: [String]) throws(LarderError) -> [Data] {
         var contents: [Data] = []
-        for path in paths {
-            guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
-                throw LarderError(
-                    realtime: .invalidArgument, "the file '\(path)' cannot be read")
-            }
-            contents.append(data)
-        }
+        for path in paths { contents.append(try SettingsFile.read(path)) }
         return contents
     }
 
