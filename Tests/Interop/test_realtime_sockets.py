@@ -9,7 +9,7 @@ import time
 import urllib.request
 
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 SECONDS = 60
@@ -52,7 +52,8 @@ class Client:
     def send(self, action, **body):
         self.number += 1
         message = {"t": "d", "d": {"r": self.number, "a": action, "b": body}}
-        self.send_text(json.dumps(message, ensure_ascii=False))
+        # Every other message has escapes.
+        self.send_text(json.dumps(message, ensure_ascii=self.number % 2 == 0))
         return self.number
 
     def ask(self, action, **body):
@@ -154,11 +155,35 @@ def test_presence(server):
             next_client.close()
 
 
+def test_characters_of_all_planes(server):
+    client = Client(server)
+    for character in (chr(plane << 16 | 0xbb7) for plane in range(17)):
+        for _ in range(2):
+            assert client.ask("p", p=f"/planes/{character}", d={character: character})["s"] == "ok"
+            assert client.ask("g", p=f"/planes/{character}")["d"] == {character: character}
+
+
 def test_tokens(server):
     client = Client(server)
     assert client.ask("gauth", cred="owner", noauth=True) == {"s": "ok", "d": {"auth": None}}
     assert client.ask("gauth", cred="owner", authvar={"uid": "ada"})["d"]["auth"]["uid"] == "ada"
-    assert client.ask("gauth", cred="owner", authvar="ada")["s"] != "ok"
+    # A restriction that is not valid leaves no rights.
+    rules = urllib.request.Request(
+        f"http://{server.address}/.settings/rules.json?ns=restricted&auth=owner", method="PUT",
+        data=b"""{"rules": {".write": "auth.uid === 'ada'"}}""")
+    urllib.request.urlopen(rules, timeout=SECONDS)
+    restricted = Client(server, "restricted")
+    for body in [{"authvar": "ada"}, {"noauth": 1}, {"auth_variable_override": {"uid": "ada"}}]:
+        assert restricted.ask("gauth", cred="owner")["s"] == "ok"
+        assert restricted.ask("p", p="/a", d=1)["s"] == "ok"
+        assert restricted.ask("gauth", cred="owner", **body)["s"] == "failed"
+        assert restricted.ask("p", p="/a", d=2)["s"] == "permission_denied"
+    for body, answer in [({"noauth": True}, "permission_denied"), ({"authvar": {}}, "permission_denied"),
+                         ({"authvar": {"uid": "ada"}}, "ok")]:
+        assert restricted.ask("gauth", cred="owner", **body)["s"] == "ok"
+        assert restricted.ask("p", p="/a", d=2)["s"] == answer
+    with pytest.raises(InvalidStatus):
+        connect(f"ws://{server.address}/.ws?v=5&ns=restricted&auth_variable_override=null")
     assert client.ask("gauth", cred="owner")["s"] == "ok"
     assert client.ask("auth", cred="nonsense")["s"] == "invalid_token"
     assert client.ask("auth", cred="eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.")["s"] == "ok"

@@ -44,6 +44,8 @@ package struct SessionMachine: ~Copyable, Sendable {
     private var outgoing: MessageFrames?
     /// The listens that are not answered: clients expect an object as the data of their answers.
     private var unansweredListens: Set<Int> = []
+    /// The answers to authentications that are not valid, which end the one that the session had.
+    private var refusedAuthentications: [Int: RealtimeResponse] = [:]
     private var lastReceived: Duration
 
     /// A session whose connection to the backend is being opened.
@@ -107,8 +109,10 @@ extension SessionMachine {
                 if case .listen = request { unansweredListens.insert(message.number) }
                 return [.request(request, number: message.number)]
             } catch {
-                return respond(
-                    RealtimeResponse(.failed, reason: error.message), to: message.number)
+                let refusal = RealtimeResponse(.failed, reason: error.message)
+                guard message.authenticates else { return respond(refusal, to: message.number) }
+                refusedAuthentications[message.number] = refusal
+                return [.request(.unauthenticate, number: message.number)]
             }
         }
     }
@@ -149,7 +153,7 @@ extension SessionMachine {
     }
 
     private mutating func respond(_ response: RealtimeResponse, to number: Int) -> [Action] {
-        var response = response
+        var response = refusedAuthentications.removeValue(forKey: number) ?? response
         if unansweredListens.remove(number) != nil, response == RealtimeResponse(.ok) {
             response.payload = .json(.object([]))
         }

@@ -1,3 +1,4 @@
+import Foundation
 import LarderRealtimeBackend
 import LarderRealtimeModel
 import LarderRealtimeREST
@@ -247,6 +248,60 @@ struct RESTServiceTests {
         #expect(rest.text("GET", "/ada.json?auth=owner&\(as_)1").hasPrefix("400 "))
         #expect(rest.text("GET", "/ada.json?auth=owner&\(as_)%7B").hasPrefix("400 "))
         #expect(rest.text("GET", "/ada.json?auth=ada&\(as_)null").hasPrefix("401 "))
+    }
+
+    @Test("a request for fewer rights that is not valid, or that others are beside, is refused")
+    func invalidActing() throws {
+        let rest = try conversation(#"{"ada":1}"#)
+        let as_ = "auth_variable_override="
+        #expect(rest.text("GET", "/ada.json") == "200 1")
+        for (query, status) in [
+            ("\(as_)null", 401), ("\(as_)%7B%7D", 401), ("\(as_)1", 400), ("\(as_)", 400),
+            ("auth=owner&\(as_)null&\(as_)null", 400), ("auth=owner&\(as_)null&\(as_)1", 400),
+            ("auth=owner&noauth=true", 400), ("auth=owner&authvar=%7B%7D", 400),
+            ("auth=ada&auth=owner", 400), ("access_token=ada&auth=owner", 400),
+        ] {
+            for accept in ["application/json", "text/event-stream"] {
+                let answer = rest.send(
+                    "GET", "/ada.json?\(query)", headers: [("Accept", accept)])
+                #expect(answer?.status == status, "\(query)")
+            }
+            #expect(rest.send("PUT", "/ada.json?\(query)", "2")?.status == status, "\(query)")
+            let rules = rest.send("GET", "/.settings/rules.json?\(query)")
+            #expect(rules?.status == status, "\(query)")
+        }
+        #expect(rest.text("GET", "/ada.json?auth=owner&access_token=owner") == "200 1")
+        #expect(rest.tree == #"{"ada":1}"#)
+    }
+
+    @Test("characters of all planes are the same wherever they occur, escaped or not")
+    func planes() throws {
+        var random = SeededRandom()
+        let rest = try conversation(
+            rules: #"{"rules":{"t":{".read":"auth.text === data.child(auth.key).val()"}}}"#)
+        func escaped(_ text: String) -> String {
+            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        }
+        for round in 0..<100 {
+            let (key, text) = (random.nameOfAllPlanes(), random.textOfAllPlanes())
+            let body = "{\(random.json(key)):\(random.json(text))}"
+            let method = round.isMultiple(of: 2) ? "PUT" : "PATCH"
+            let auth = #"{"text":\#(random.json(text)),"key":\#(random.json(key))}"#
+            let filter = escaped(random.json(text))
+            for target in [
+                "auth=owner", "auth=owner&auth_variable_override=\(escaped(auth))",
+                "auth=owner&orderBy=%22$value%22&equalTo=\(filter)",
+                "auth=owner&orderBy=%22$key%22&equalTo=\(escaped(random.json(key)))",
+            ] {
+                #expect(rest.text("PUT", "/t.json?auth=owner", "null") == "200 null")
+                #expect(rest.send(method, "/t.json?auth=owner", body)?.status == 200)
+                let answer = try #require(rest.send("GET", "/t.json?\(target)"))
+                let json = try JSONSerialization.jsonObject(with: Data(answer.body))
+                let child = (json as? [String: String])?.first
+                #expect(child?.key.utf8.elementsEqual(key.utf8) == true, "\(random) \(target)")
+                #expect(child?.value.utf8.elementsEqual(text.utf8) == true, "\(random) \(target)")
+            }
+        }
     }
 
     @Test("rules are read and replaced by administrators")

@@ -80,6 +80,37 @@ struct SessionMachineTests {
                 ])
     }
 
+    @Test("an authentication that is not valid ends the one that the session had")
+    func invalidAuthentication() throws {
+        let world = SessionWorld {
+            $0.tokens = { _ in .valid(.administrator) }
+            $0.rules = { $0.user == nil ? .deny : .allow }
+        }
+        func message(_ number: Int, _ action: String, _ body: String) -> String {
+            #"{"t":"d","d":{"r":\#(number),"a":"\#(action)","b":\#(body)}}"#
+        }
+        for (action, body) in [
+            ("gauth", #"{"cred":"owner","authvar":"ada"}"#),
+            ("gauth", #"{"cred":"owner","noauth":1}"#), ("auth", #"{"cred":7}"#),
+            ("auth", "null"), ("gauth", #"{"cred":"owner","auth_variable_override":null}"#),
+        ] {
+            let client = world.connect()
+            _ = client.received()
+            _ = client.send(message(1, "gauth", #"{"cred":"owner"}"#))
+            #expect(
+                client.send(message(2, "p", #"{"p":"/a","d":1}"#))
+                    == [#"{"t":"d","d":{"r":2,"b":{"s":"ok","d":""}}}"#])
+            let refusal = client.send(message(3, action, body))
+            #expect(refusal.count == 1 && refusal[0].contains(#""s":"failed""#), "\(refusal)")
+            let denied = client.send(message(4, "p", #"{"p":"/a","d":2}"#))
+            #expect(denied.count == 1 && denied[0].contains("permission_denied"), "\(denied)")
+            _ = client.send(message(5, "gauth", #"{"cred":"owner"}"#))
+            #expect(
+                client.send(message(6, "p", #"{"p":"/a","d":3}"#))
+                    == [#"{"t":"d","d":{"r":6,"b":{"s":"ok","d":""}}}"#])
+        }
+    }
+
     @Test("several listeners of a change are sent the same, each with its tag")
     func fanOut() throws {
         let world = SessionWorld()
@@ -289,6 +320,16 @@ struct SessionAddressTests {
         let hosted = try address("/.ws", [("v", "5")], host: "Demo.example.com:443")
         #expect(hosted.namespace == "demo" && hosted.request.lastSessionID == nil)
         #expect(try address("/.ws", [("v", "5")], host: "127.0.0.1:9000").namespace == "default")
+    }
+
+    @Test("parameters that would restrict the session's rights are refused")
+    func restrictions() {
+        for name in ["auth_variable_override", "authvar", "noauth"] {
+            let error = #expect(throws: LarderError.self) {
+                try address("/.ws", [("v", "5"), (name, "null")])
+            }
+            #expect(error?.message.contains(name) == true)
+        }
     }
 
     @Test("other paths and versions are refused")

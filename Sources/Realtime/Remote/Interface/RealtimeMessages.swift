@@ -40,6 +40,11 @@ package enum ActingUser: Equatable, Sendable {
     /// The user of whom security rules see this object as `auth`.
     case authentication(JSONValue)
 
+    /// The members of `auth` and `gauth` that name one.
+    package static let messageMembers = ["authvar", "noauth"]
+    /// The parameter of REST that names one.
+    package static let parameter = "auth_variable_override"
+
     /// A user by the JSON that clients send: an object, or null for one that is not signed in.
     ///
     /// - Returns: nil for anything else.

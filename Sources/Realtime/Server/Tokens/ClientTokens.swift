@@ -44,9 +44,10 @@ struct ClientTokens: Sendable {
 
     private func checkUnsigned(_ text: String) -> RealtimeBackend.TokenDecision {
         if text == Self.owner { return .valid(.administrator) }
-        guard let user = WebToken(text)?.user else {
+        guard let token = WebToken(text), let user = token.user else {
             return .invalid(reason: "the token is neither 'owner' nor a JSON web token of a user")
         }
+        if let reason = refusal(ofTimes: token, ["nbf"]) { return .invalid(reason: reason) }
         return .valid(user)
     }
 
@@ -61,15 +62,18 @@ struct ClientTokens: Sendable {
         guard token.expiration != nil else {
             return .invalid(reason: "the token does not say when it expires")
         }
-        let latest = clock().seconds + Int64(Self.leeway)
-        for name in ["iat", "nbf"] {
-            if let time = token.time(name), time.seconds > latest {
-                return .invalid(reason: "the token is not valid yet")
-            }
-        }
+        if let reason = refusal(ofTimes: token, ["iat", "nbf"]) { return .invalid(reason: reason) }
         if let reason = refusal(ofIssuer: token, keys.project) { return .invalid(reason: reason) }
         guard let user = token.user else { return .invalid(reason: "the token names no user") }
         return .valid(user)
+    }
+
+    /// - Parameter names: the claims of times before which the token is not valid.
+    private func refusal(ofTimes token: WebToken, _ names: [String]) -> String? {
+        guard token.hasValidTimes else { return "a time of the token is not a number of seconds" }
+        let latest = clock().seconds + Int64(Self.leeway)
+        let isEarly = names.contains { token.time($0).map { $0.seconds > latest } ?? false }
+        return isEarly ? "the token is not valid yet" : nil
     }
 
     /// Google signs the tokens of all projects with the same keys: those of other projects are

@@ -58,6 +58,11 @@ struct WebToken {
         }
     }
 
+    /// True if each time that restricts the token's validity is one.
+    var hasValidTimes: Bool {
+        ["exp", "iat", "nbf"].allSatisfy { claims[$0] == nil || time($0) != nil }
+    }
+
     /// The user; nil if the token names none.
     ///
     /// Custom tokens have the claims of their user in a member `claims`, others beside the standard

@@ -143,6 +143,9 @@ extension CompoundHash {
 // MARK: - Decoding
 
 extension RequestMessage {
+    /// True if the request authenticates the session.
+    package var authenticates: Bool { action == "auth" || action == "gauth" }
+
     /// The request; of its data what is not valid in the tree is not refused yet.
     ///
     /// - Throws: `invalidArgument` for an invalid body; `unimplemented` for an unknown action.
@@ -183,6 +186,9 @@ extension RequestMessage {
 
     /// The user with whose rights the client acts; if it names two, the one without any.
     private func actingUser() throws(LarderError) -> ActingUser? {
+        guard body[ActingUser.parameter] == nil else {
+            throw .invalidMessage("'\(ActingUser.parameter)' is a parameter of REST; use 'authvar'")
+        }
         var user: ActingUser?
         if let json = body["authvar"] {
             user = ActingUser(json: json)

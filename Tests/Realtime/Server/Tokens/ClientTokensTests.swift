@@ -1,6 +1,7 @@
 import Foundation
 import LarderCore
 import LarderRealtimeBackend
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderRealtimeServer
@@ -29,6 +30,42 @@ struct ClientTokensTests {
                 Issue.record("'\(text)' is accepted")
                 continue
             }
+        }
+    }
+
+    @Test("a token whose times are not readable, or that is not valid yet, is refused")
+    func times() {
+        let check = ClientTokens(
+            secret: nil, keys: nil, clock: { Timestamp(seconds: 1_700_000_000, nanoseconds: 0) }
+        ).check
+        for claims in [
+            #""exp":"1700000010""#, #""exp":null"#, #""exp":1e300"#, #""exp":{}"#, #""nbf":"x""#,
+            #""iat":true"#, #""nbf":1700000301"#,
+        ] {
+            guard case .invalid = check(token(#"{"sub":"ada",\#(claims)}"#)) else {
+                Issue.record("\(claims) is accepted")
+                continue
+            }
+        }
+        for claims in [#""nbf":1700000300"#, #""iat":1800000000"#, #""exp":1700000010.5"#] {
+            guard case .valid = check(token(#"{"sub":"ada",\#(claims)}"#)) else {
+                Issue.record("\(claims) is refused")
+                continue
+            }
+        }
+    }
+
+    @Test("characters of all planes are read, escaped or not")
+    func planes() {
+        var random = SeededRandom()
+        let check = ClientTokens(secret: nil, keys: nil).check
+        for _ in 0..<200 {
+            let id = random.nameOfAllPlanes()
+            guard case .valid(let user) = check(token(#"{"sub":\#(random.json(id))}"#)) else {
+                Issue.record("\(random)")
+                return
+            }
+            #expect(user.id.utf8.elementsEqual(id.utf8), "\(random)")
         }
     }
 

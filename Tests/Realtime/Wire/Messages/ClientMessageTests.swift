@@ -140,6 +140,21 @@ import Testing
         }
     }
 
+    @Test func `characters of all planes are read, escaped or not`() throws {
+        var random = SeededRandom()
+        for _ in 0..<200 {
+            let (key, text) = (random.nameOfAllPlanes(), random.textOfAllPlanes())
+            let put = try request(
+                "p",
+                #"{"p":\#(random.json("/\(key)")),"d":{\#(random.json(key)):\#(random.json(text))}}"#
+            )
+            guard case .put(let path, let node, _) = put else { return }
+            #expect("\(path)".utf8.elementsEqual("/\(key)".utf8), "\(random)")
+            let expected = JSONValue.object([JSONMember(key, .string(text))])
+            #expect(node.exportedJSON == (text.isEmpty ? node.exportedJSON : expected), "\(random)")
+        }
+    }
+
     @Test func `legacy and sparse forms of requests are understood`() throws {
         #expect(
             try request("l", #"{"p":"a/b"}"#)
@@ -175,7 +190,8 @@ import Testing
         ("p", #"{"p":"/a","d":{".sv":"x"}}"#), ("s", "{}"), ("s", #"{"c":{"a":"b"}}"#),
         ("auth", "{}"), ("gauth", #"{"cred":"x","noauth":1}"#),
         ("gauth", #"{"cred":"x","noauth":"true"}"#), ("gauth", #"{"cred":"x","authvar":"a"}"#),
-        ("gauth", #"{"cred":"x","authvar":[]}"#), ("g", "[]"), ("o", "null"),
+        ("gauth", #"{"cred":"x","authvar":[]}"#),
+        ("gauth", #"{"cred":"x","auth_variable_override":{}}"#), ("g", "[]"), ("o", "null"),
         ("p", #"{"p":"/a","once":1}"#),
         ("p", #"{"p":"/a","once":{"c":"a/b","w":"1"}}"#),
         ("p", #"{"p":"/a","once":{"c":"","w":"1"}}"#),
