@@ -1,27 +1,24 @@
 public import LarderCore
 
-/// What a store is to other copies of its data.
+/// The role of a store: a copy of data that a backend has, or one that may be the only copy.
 ///
-/// Recorded in the store by what opens it, and asked for by what evicts or overwrites. Stores of
-/// earlier versions have no role until then.
+/// A client or a backend that opens the store records it. Whatever evicts or overwrites checks it. A
+/// store of an earlier version has none until it is opened.
 public enum StoreRole: String, Hashable, Sendable, CaseIterable {
     /// A client's copy of a backend's data, with the writes that the backend has yet to acknowledge.
     case cache
-    /// The data of a database without a backend.
-    case local
     /// The documents or trees of a backend.
     case backend
     /// Documents imported from files, which no database has opened with a backend.
     case imported
 
-    /// Whether the data may exist nowhere else.
+    /// True if the store may be the only copy of its data.
     public var isOnlyCopy: Bool { self != .cache }
 
-    /// The role as the subject of a sentence, such as "the store of a backend".
+    /// The role in a message, after "the store is".
     package var text: String {
         switch self {
         case .cache: "a client's cache"
-        case .local: "a database without a backend"
         case .backend: "the store of a backend"
         case .imported: "an import, which no client has opened with a backend"
         }
@@ -29,20 +26,15 @@ public enum StoreRole: String, Hashable, Sendable, CaseIterable {
 
     fileprivate static let valueName = "store.role"
 
-    /// Whether a store of this role may be opened as another one.
+    /// True if a store of this role can be opened in another one.
     ///
-    /// A backend does not see a client's pending writes, and a client would evict a backend's
+    /// A backend would not see a client's pending writes, and a client would evict a backend's
     /// documents.
-    fileprivate func permits(_ role: StoreRole) -> Bool {
-        switch (self, role) {
-        case (.imported, _), (.cache, .local), (.local, .cache): true
-        default: self == role
-        }
-    }
+    fileprivate func permits(_ role: StoreRole) -> Bool { self == .imported || self == role }
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// What the store is; nil if nothing that opened it has recorded that.
+    /// The role of the store; nil if none is recorded.
     public func role() throws(LarderError) -> StoreRole? {
         guard let value = try namedValue(.global, StoreRole.valueName) else { return nil }
         return StoreRole(rawValue: String(decoding: value.payload, as: UTF8.self))
@@ -50,21 +42,21 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Records what the store is.
+    /// Records the role of the store.
     package mutating func putRole(_ role: StoreRole) throws(LarderError) {
         try putNamedValue(.global, StoreRole.valueName, Array(role.rawValue.utf8))
     }
 }
 
 extension Store {
-    /// Records what the store is from now on, and ends automatic eviction from an only copy.
+    /// Records the role in which the store is opened, and turns off automatic eviction if it may be the
+    /// only copy.
     ///
-    /// Blocks on disk I/O when the role changes. Does nothing to a store that cannot be written.
+    /// Blocks on disk I/O when the role changes. Does nothing to a store that is open for reading only.
     ///
-    /// - Parameter role: nil for a client without a backend, to which a store is what it was, or a
-    ///   cache if it is new.
-    /// - Throws: `failedPrecondition` for a backend's store that a client opens, and for a client's
-    ///   store that a backend opens.
+    /// - Parameter role: nil for a client without a backend: a new store becomes a cache, another
+    ///   one keeps its role.
+    /// - Throws: `failedPrecondition` if a client opens a backend's store, or a backend a client's.
     package func claim(_ role: StoreRole?) throws(LarderError) {
         guard opening.state != .readOnly else { return }
         let recorded = try read { (transaction) throws(LarderError) in try transaction.role() }

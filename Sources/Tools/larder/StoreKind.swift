@@ -5,9 +5,9 @@ import LarderDocumentStore
 import LarderModel
 import LarderRealtimeStore
 
-/// What a store is, for commands that write or evict.
+/// The role of a store, for commands that write or evict.
 struct StoreKind {
-    /// The role that the store has recorded, or that its contents prove; nil if it is unknown.
+    /// The recorded role, or the one that the contents imply; nil if it is unknown.
     let role: StoreRole?
     /// The names of the trees of a backend.
     let backendTrees: [String]
@@ -30,14 +30,14 @@ struct StoreKind {
 
     var isOnlyCopy: Bool { role?.isOnlyCopy ?? true }
 
-    /// The kind as the subject of a sentence.
+    /// The role in a message, after "the store is".
     var text: String {
         role?.text ?? "of an earlier version, which did not record whether it is a cache"
     }
 }
 
 extension StoreOptions {
-    /// Reads what the store is.
+    /// Reads the role of the store.
     func kind() throws -> StoreKind {
         let store = try open(.readOnly)
         return try describingErrors {

@@ -28,7 +28,7 @@ final class ReloadSignals: Sendable {
 /// Reads the certificate, the token, the rules and the keys of users again at each SIGHUP, and logs
 /// what has changed.
 ///
-/// What cannot be read stays as it was, with an error in the log.
+/// If a file cannot be read or used, the former setting stays in use and an error is logged.
 struct Reloading: Service {
     let signals: ReloadSignals
     let server: Server

@@ -4,9 +4,9 @@
  * The paths of the mask, sorted segment by segment, form a tree; base and mask are then merged
  * in the order of names, so that the result comes out in order and unchanged fields are copied
  * as bytes. A path above another one decides for both, because both take their value from the
- * same source; so the order of the mask has no influence. A path that sets makes
- * maps of what it leads through; one that deletes has no effect where something on its way is no
- * map, as Firestore has it.
+ * same source; so the order of the mask has no influence. A path that sets makes maps of what it
+ * leads through. A path that deletes has no effect if it leads through anything but maps, as in
+ * Firestore.
  *
  *     mask    a.b, a.c, d          at the top: group a (2 paths), group d (exact)
  *

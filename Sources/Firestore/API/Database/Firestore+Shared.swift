@@ -1,16 +1,12 @@
 import Foundation
 public import LarderApp
 import LarderModel
-import Synchronization
 
 extension Firestore {
-    private struct Key: Hashable {
-        // An object that was deleted and one of the same name that came after it are two.
-        let app: ObjectIdentifier
-        let database: String
+    private static let shared = SharedDatabases<Firestore>(product: "Firestore") {
+        firestore, done in
+        firestore.connection.terminate { _ in done() }
     }
-
-    private static let shared = Mutex<[Key: Firestore]>([:])
 
     /// The shared `(default)` database of the default application object.
     ///
@@ -38,36 +34,7 @@ extension Firestore {
     ///
     /// Every operation on the database of a deleted object fails with `failedPrecondition`.
     public static func firestore(app: FirebaseApp, database: String) -> Firestore {
-        let key = Key(app: ObjectIdentifier(app), database: database)
-        let firestore = shared.withLock { shared in
-            if let firestore = shared[key] { return firestore }
-            let firestore = Firestore(sharedBy: app, database: database)
-            shared[key] = firestore
-            return firestore
-        }
-        let isAlive = app.onDeletion(of: "Firestore") { [weak app] done in
-            guard let app else { return done() }
-            endShared(of: app, done)
-        }
-        if !isAlive { endShared(of: app) {} }
-        return firestore
-    }
-
-    /// Terminates the shared databases of an application object.
-    private static func endShared(
-        of app: FirebaseApp, _ done: @escaping @Sendable () -> Void
-    ) {
-        let ended = shared.withLock { shared in
-            let ended = shared.filter { $0.value.app === app }
-            for key in ended.keys { shared[key] = nil }
-            return ended.values
-        }
-        let group = DispatchGroup()
-        for firestore in ended {
-            group.enter()
-            firestore.connection.terminate { _ in group.leave() }
-        }
-        group.notify(queue: .global(), execute: done)
+        shared.obtain(app, database) { Firestore(sharedBy: app, database: database) }
     }
 
     private convenience init(sharedBy app: FirebaseApp, database: String) {
@@ -83,10 +50,7 @@ extension Firestore {
 
     /// Removes this object from the shared databases, so that the next request creates a new one.
     func leaveShared() {
-        let key = Key(app: ObjectIdentifier(app), database: databaseID.database)
-        Self.shared.withLock { shared in
-            if shared[key] === self { shared[key] = nil }
-        }
+        Self.shared.remove(self)
     }
 }
 

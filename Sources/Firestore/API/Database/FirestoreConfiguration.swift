@@ -183,7 +183,7 @@ public struct FirestoreConfiguration: Sendable {
     /// ``PersistentCacheIndexManager`` changes this later.
     public var makesIndexes = false
 
-    /// True if the database only maintains the store, for tools: a backend's store remains one.
+    /// True for a maintenance tool: opening the store does not change its role.
     package var isMaintenance = false
 
     /// Configures a database in a directory, which is created if it does not exist.

@@ -20,7 +20,7 @@ package struct ClientConfiguration: Sendable {
 
     package var remote: (any Remote)?
 
-    /// Whether the client only maintains the store, which stays what it is.
+    /// True for a maintenance tool: opening the store does not change its role.
     package var isMaintenance = false
 
     /// The time without an answer after which the backend counts as unreachable, and reads and

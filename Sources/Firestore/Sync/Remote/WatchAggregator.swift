@@ -16,11 +16,9 @@ package struct WatchAggregator: Sendable {
     private var changedTargets: Set<Int32> = []
     /// Current targets of a single document.
     private var currentDocumentTargets: Set<Int32> = []
-    /// Targets of a single document that have reported its contents since the last event, and nothing
-    /// else after that.
+    /// Targets of a single document whose last report since the last event has its contents.
     private var answeredDocumentTargets: Set<Int32> = []
-    /// Targets of a single document that have reported its deletion since the last event, and nothing
-    /// else after that.
+    /// Targets of a single document whose last report since the last event is its deletion.
     private var deletedDocumentTargets: Set<Int32> = []
     private var documents: OrderedDictionary<DocumentPath, DocumentReading> = [:]
     /// The targets that reported each document, including targets that it has left.

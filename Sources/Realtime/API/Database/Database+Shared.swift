@@ -3,7 +3,6 @@ public import LarderApp
 import LarderCore
 import LarderRealtimeModel
 import LarderRuntime
-import Synchronization
 
 extension Database {
     /// An encoder of `Encodable` types to data for ``DatabaseReference/setValue(_:withCompletionBlock:)``.
@@ -12,13 +11,9 @@ extension Database {
     /// A decoder of `Decodable` types from data of snapshots.
     public typealias Decoder = DatabaseDecoder
 
-    private struct Key: Hashable {
-        // An object that was deleted and one of the same name that came after it are two.
-        let app: ObjectIdentifier
-        let url: String
+    private static let shared = SharedDatabases<Database>(product: "Database") { database, done in
+        database.connection.close { _ in done() }
     }
-
-    private static let shared = Mutex<[Key: Database]>([:])
 
     /// The shared default database of the default application object.
     ///
@@ -53,36 +48,7 @@ extension Database {
     }
 
     private static func shared(_ app: FirebaseApp, _ name: String, _ url: String?) -> Database {
-        let key = Key(app: ObjectIdentifier(app), url: name)
-        let database = shared.withLock { shared in
-            if let database = shared[key] { return database }
-            let database = Database(sharedBy: app, url: url)
-            shared[key] = database
-            return database
-        }
-        let isAlive = app.onDeletion(of: "Database") { [weak app] done in
-            guard let app else { return done() }
-            endShared(of: app, done)
-        }
-        if !isAlive { endShared(of: app) {} }
-        return database
-    }
-
-    /// Closes the shared databases of an application object.
-    private static func endShared(
-        of app: FirebaseApp, _ done: @escaping @Sendable () -> Void
-    ) {
-        let ended = shared.withLock { shared in
-            let ended = shared.filter { $0.value.app === app }
-            for key in ended.keys { shared[key] = nil }
-            return ended.values
-        }
-        let group = DispatchGroup()
-        for database in ended {
-            group.enter()
-            database.connection.close { _ in group.leave() }
-        }
-        group.notify(queue: .global(), execute: done)
+        shared.obtain(app, name) { Database(sharedBy: app, url: url) }
     }
 
     private convenience init(sharedBy app: FirebaseApp, url: String?) {
@@ -100,7 +66,7 @@ extension Database {
 
     /// All shared databases.
     static var allShared: [Database] {
-        shared.withLock { Array($0.values) }
+        shared.all
     }
 
     // MARK: The end
@@ -133,9 +99,7 @@ extension Database {
     private func end(_ done: @escaping Completion<Void>) {
         // Only then may another object open the same store.
         connection.close { [self] result in
-            Self.shared.withLock { shared in
-                for (key, database) in shared where database === self { shared[key] = nil }
-            }
+            Self.shared.remove(self)
             done(result)
         }
     }

@@ -119,7 +119,7 @@ struct EvictionRun {
     /// The number of rows of trees that were deleted; a row holds one node or several small ones.
     private var nodeRowCount: Int64 { max(0, before.nodes.rowCount - after.nodes.rowCount) }
 
-    /// What can be evicted from a store, such as "12 documents and 3.0 KiB of trees".
+    /// The contents that an eviction can remove, such as "12 documents and 3.0 KiB of trees".
     static func contents(_ statistics: StoreStatistics) -> String {
         let documents = NumberText.things(statistics.documentCount, "document")
         guard statistics.nodes.sizeBytes > 0 else { return documents }
