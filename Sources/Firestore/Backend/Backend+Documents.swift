@@ -11,7 +11,8 @@ extension Backend {
     /// - Throws: `dataLoss` for a damaged document; `failedPrecondition` for a closed backend.
     public func document(at path: DocumentPath) throws(LarderError) -> Document? {
         let document = try core.store.read { (transaction) throws(LarderError) in
-            try transaction.document(at: path)
+            let floor = core.floor(at: try transaction.commitVersion())
+            return try transaction.document(at: path)?.served(above: floor)
         }
         return document.flatMap { $0.exists ? $0 : nil }
     }

@@ -56,10 +56,11 @@ extension Backend {
         let memory = memory?.open()
         defer { memory?.close() }
         return try core.read { (snapshot) throws(LarderError) in
-            (
-                try core.runner.run(query, in: snapshot, charge: memory?.queryCharge),
-                try snapshot.commitVersion()
-            )
+            let version = try snapshot.commitVersion()
+            let floor = core.floor(at: version)
+            let result = try core.runner.run(query, in: snapshot, charge: memory?.queryCharge)
+            let documents = result.documents.map { $0.served(above: floor) }
+            return (QueryResult(documents: documents, execution: result.execution), version)
         }
     }
 

@@ -8,7 +8,9 @@ public import LarderRemote
 /// commits, transactions, and watch streams.
 ///
 /// Clients are configured with its ``connection``. A backend in memory is suited for tests; a
-/// backend in a directory is persistent, and clients resume after it was closed and reopened.
+/// backend in a directory is persistent, and clients resume after it was closed and reopened. After
+/// the directory was put back to a copy, clients show the documents of the copy; update times of all
+/// documents rise then.
 ///
 /// Methods can be called from any thread. Commits and streams are served serially on the backend's
 /// queue; methods that read document where they run.

@@ -60,10 +60,11 @@ extension BackendCore {
                     for (path, document) in page { reads.add(path, document?.version) }
                 }
                 if rest.count == paths.count { try began(version) }
+                let floor = floor(at: version)
                 for (path, document) in page {
                     try rulesCheck.require(.get(path), existing: document)
                     try body(
-                        document.map(DocumentReading.init(found:))
+                        document.map { DocumentReading(found: $0.served(above: floor)) }
                             ?? DocumentReading(path: path, contents: .absent, version: version))
                 }
                 rest.removeFirst(page.count)
@@ -122,6 +123,7 @@ extension BackendCore {
                 }
             }
             let isNoted = transaction != nil
+            let floor = floor(at: version)
             var last = IterationStep.continue
             try runner.forEachDocument(
                 of: query, in: snapshot, charge: memory?.queryCharge
@@ -129,11 +131,16 @@ extension BackendCore {
                 if isNoted {
                     matches.append(ReadSet.Match(path: document.path, version: document.version))
                 }
-                last = try body(document)
+                last = try body(document.served(above: floor))
                 return last
             }
             isWhole = last == .continue
         }
+    }
+
+    /// The version below which no document of a commit is served.
+    nonisolated func floor(at commit: SnapshotVersion) -> SnapshotVersion {
+        floors.withLock { $0.floor(at: commit) }
     }
 
     /// Throws unless a query is valid and allowed by the rules.

@@ -16,10 +16,14 @@ typealias StreamID = UInt64
 /// so data read in a job stays valid until its end.
 actor BackendCore {
     nonisolated let store: Store
+    /// False for the store of another backend.
+    private nonisolated let ownsStore: Bool
     nonisolated let runner: QueryRunner
     nonisolated let rules: Backend.Rules
     nonisolated let clock: @Sendable () -> Timestamp
     nonisolated let transactions: TransactionRegistry
+    /// The floors of the versions that are served, for reads on any thread.
+    nonisolated let floors: Mutex<Floors>
     /// The recent commits, for reads in the past.
     nonisolated let history: SnapshotHistory
     nonisolated let readCount = Atomic<Int>(0)
@@ -33,7 +37,6 @@ actor BackendCore {
     let watchRegistry: WatchRegistry
     var writeSessions: [StreamID: WriteSession] = [:]
     var writerStreams = WriterStreams()
-    private var commitClock: CommitClock
     /// The commits that clients may request again.
     private var madeCommits: MadeCommits
     private(set) var isClosed = false
@@ -54,52 +57,47 @@ actor BackendCore {
         let store = try Store(configuration.storage)
         try store.claim(.backend)
         try store.discardPartialImport()
-        let now = configuration.clock()
-        // A new store's first snapshot needs a version; a clock that was set back is tolerated.
-        let (clock, identity) = try store.write { transaction throws(LarderError) in
-            var clock = CommitClock(after: try transaction.commitVersion())
-            try transaction.putCommitVersion(clock.advance(to: now))
-            if let identity = try transaction.backendIdentity() { return (clock, identity) }
-            let identity = configuration.makeIdentity()
-            try transaction.putBackendIdentity(identity)
-            return (clock, identity)
-        }
-        let madeCommits = try MadeCommits(store)
-        try self.init(configuration, over: store, clock, madeCommits, identity)
+        let runs = try RunHistory.open(
+            store, at: configuration.clock(), makeNumber: configuration.makeIdentity)
+        try self.init(configuration, over: store, runs, try MadeCommits(store), ownsStore: true)
     }
 
     /// A backend that reads the store of another one, which closes it.
     init(_ configuration: BackendConfiguration, readingStoreOf other: BackendCore)
         throws(LarderError)
     {
-        let clock = try other.store.read { (transaction) throws(LarderError) in
-            CommitClock(after: try transaction.commitVersion())
+        let version = try other.store.read { (transaction) throws(LarderError) in
+            try transaction.commitVersion()
         }
-        try self.init(
-            configuration, over: other.store, clock, MadeCommits(), configuration.makeIdentity())
+        // Its tokens are good for itself only.
+        let number = configuration.makeIdentity
+        var runs = RunHistory(key: TokenKey(number(), number()), nextName: number())
+        runs.commit(at: version)
+        try self.init(configuration, over: other.store, runs, MadeCommits(), ownsStore: false)
     }
 
     private init(
-        _ configuration: BackendConfiguration, over store: Store, _ clock: CommitClock,
-        _ madeCommits: MadeCommits, _ identity: UInt64
+        _ configuration: BackendConfiguration, over store: Store, _ runs: RunHistory,
+        _ madeCommits: MadeCommits, ownsStore: Bool
     ) throws(LarderError) {
         self.store = store
+        self.ownsStore = ownsStore
+        floors = Mutex(runs.floors)
         runner = QueryRunner(
             user: .unauthenticated, databaseID: configuration.databaseID, indexes: IndexCatalog())
         rules = configuration.rules
-        self.clock = configuration.clock
+        clock = configuration.clock
         // Starts at half the range, so that increments do not overflow.
         transactions = TransactionRegistry(
             from: configuration.makeIdentity() >> 1, configuration.ledger)
         history = SnapshotHistory(limit: configuration.historyCount)
         queue = WorkQueue(configuration.enqueue)
         builder = try RecordBuilder()
-        commitClock = clock
         self.madeCommits = madeCommits
-        history.add(clock.last, of: store)
+        history.add(runs.version, of: store)
         let reference = CoreReference()
         watchRegistry = WatchRegistry(
-            store: store, runner: runner, identity: identity, version: clock.last
+            store: store, runner: runner, runs: runs
         ) { time in
             DispatchQueue.global().asyncAfter(deadline: .now() + time) {
                 reference.core.withLock(\.value)?.perform { $0.watchRegistry.serveStarved() }
@@ -158,7 +156,8 @@ actor BackendCore {
     /// Commits the longest possible group from the front of a list.
     private func commitFirst(of requests: inout ArraySlice<CommitRequest>) {
         var group = CommitGroup(
-            store: store, clock: commitClock, builder: builder, database: runner.databaseID)
+            store: store, after: watchRegistry.runs, builder: builder,
+            database: runner.databaseID)
         var answers: [(request: CommitRequest, result: Result<CommitResult, LarderError>)] = []
         while let request = requests.first, group.changes.count < Self.changesPerGroup {
             // Read queries see only written documents, so the group must be written first.
@@ -176,29 +175,36 @@ actor BackendCore {
             if case .failure = result { request.stream?.end() }
             answers.append((request, result))
         }
+        let version = group.clock.last
         let written = Result { () throws(LarderError) in
             guard !group.isEmpty else { return }
-            try write(group)
-        }
-        if case .success = written, !group.isEmpty {
-            commitClock = group.clock
-            madeCommits.insert(group.answers, at: commitClock.last)
-            history.add(commitClock.last, of: store)
+            try write({ $0.commit(at: version) }) { transaction throws(LarderError) in
+                try group.write(to: &transaction)
+                try madeCommits.write(group.answers, at: version, to: &transaction)
+            }
+            madeCommits.insert(group.answers, at: version)
         }
         for (request, result) in answers {
             request.completion(result.flatMap { commit in written.map { commit } })
         }
-        if case .success = written, !group.isEmpty {
-            watchRegistry.publish(group.changes, commitClock.last)
-        }
+        if case .success = written, !group.isEmpty { watchRegistry.publish(group.changes) }
     }
 
-    private func write(_ group: CommitGroup) throws(LarderError) {
+    /// Writes a commit, with which the history is extended.
+    private func write(
+        _ extend: (inout RunHistory) -> Void,
+        _ body: (inout WriteTransaction) throws(LarderError) -> Void
+    ) throws(LarderError) {
         hasCommitted.set()
+        let former = watchRegistry.runs
+        var runs = former
+        extend(&runs)
         func write() throws(LarderError) {
             try store.write { transaction throws(LarderError) in
-                try group.write(to: &transaction)
-                try madeCommits.write(group.answers, at: group.clock.last, to: &transaction)
+                try body(&transaction)
+                try runs.write(
+                    to: &transaction, of: store,
+                    isNewRun: runs.runName != former.runName || runs.floors != former.floors)
             }
         }
         do throws(LarderError) {
@@ -208,6 +214,28 @@ actor BackendCore {
             history.dropAll()
             try write()
         }
+        watchRegistry.runs = runs
+        history.add(runs.version, of: store)
+    }
+
+    /// Serves documents above a new floor if the token of a client proves that it knows a lost
+    /// history, whose documents may be newer than those here.
+    func raiseFloor(for token: [UInt8]) throws(LarderError) {
+        guard ownsStore, let time = watchRegistry.runs.timeOfFloor(for: token, at: clock()) else {
+            return
+        }
+        var next = CommitClock(after: watchRegistry.runs.version)
+        let floor = next.advance(to: time)
+        let former = floors.withLock { $0 }
+        // Before the commit: no read of it may see documents below the floor.
+        floors.withLock { $0.append(floor) }
+        do throws(LarderError) {
+            try write({ $0.raise(at: floor) }) { _ throws(LarderError) in }
+        } catch {
+            floors.withLock { $0 = former }
+            throw error
+        }
+        watchRegistry.sendAllAgain()
     }
 
     /// The result of a commit that was made already; nil if it was not.
@@ -251,6 +279,12 @@ actor BackendCore {
     /// Rejects all further requests, and closes the store when reads have ended.
     func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         stop()
+        if hasCommitted.isSet, ownsStore {
+            // Without it, a restore of the data file alone is found out by tokens only.
+            try? store.write { transaction throws(LarderError) in
+                try transaction.markPlace(of: store)
+            }
+        }
         store.closeWhenIdle(completion)
     }
 

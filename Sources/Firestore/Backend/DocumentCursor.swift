@@ -110,12 +110,13 @@ package final class DocumentCursor: Sendable {
             throw BackendCore.closed
         }
         known.isNew = false
+        let floor = core.floor(at: version)
         for (path, document) in portion.documents {
             if case .query = source {
             } else {
                 try rulesCheck.require(.get(path), existing: document)
             }
-            try body(version, path, document)
+            try body(version, path, document?.served(above: floor))
         }
         if isLast { charge(0) } else { suspend(known) }
         return (version, isLast)

@@ -86,4 +86,9 @@ package struct QueryExecution: Sendable {
 package struct QueryResult: Sendable {
     package let documents: [Document]
     package let execution: QueryExecution
+
+    package init(documents: [Document], execution: QueryExecution) {
+        self.documents = documents
+        self.execution = execution
+    }
 }

@@ -19,6 +19,25 @@ extension ReadableTransaction where Self: ~Copyable {
         }
     }
 
+    /// Whether a write of a client waits whose number is in a range.
+    ///
+    /// - Parameter client: the client's number; 0 for the only one.
+    package func hasPendingWrite(
+        in tree: TreeNumber, _ range: Range<Int64>, of client: Int64
+    ) throws(LarderError) -> Bool {
+        var write = larder_node_write()
+        write.struct_bytes = MemoryLayout<larder_node_write>.size
+        write.write_id = range.lowerBound - 1
+        while try call({
+            larder_node_write_next(
+                snapshot.reader, tree.rawValue, Int32(LARDER_NODE_WRITE_PENDING), write.write_id,
+                &write, $0)
+        }) == .ok, range.contains(write.write_id) {
+            if client == 0 || write.write_id & WriteRuns.clientMask == client { return true }
+        }
+        return false
+    }
+
     /// The writes of a tree that were refused, in the order of their numbers.
     package func refusedWrites(in tree: TreeNumber) throws(LarderError) -> [RefusedWrite] {
         try rows(LARDER_NODE_WRITE_REFUSED, in: tree, after: 0, limit: .max) {

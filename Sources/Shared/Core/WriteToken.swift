@@ -21,9 +21,7 @@ package struct WriteToken: Hashable, Sendable {
     /// The maximum count of ``former``.
     package static let maxFormer = 16
 
-    /// The name of the write with a number that is made at a time.
-    ///
-    /// The time tells it from one that a copy of the client's store makes with the same number.
+    /// The name of a write that was numbered before its store had runs, see `WriteRuns`.
     package static func name(ofWrite number: Int64, at time: Timestamp) -> String {
         "\(number)-\(time.seconds)-\(time.nanoseconds)"
     }
@@ -39,7 +37,7 @@ package struct WriteToken: Hashable, Sendable {
         self.former = former
     }
 
-    /// A name of a client or a process that no other one has.
+    /// A name of a client, a process or a run that no other one has.
     package static func newName() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36) + "-"
             + String(UInt64.random(in: .min ... .max), radix: 36)

@@ -137,6 +137,25 @@ struct RemoteStoreWatchTests {
         #expect(test.events[0].documents[path]?.version == .test(3))
     }
 
+    @Test("The first target takes another target's last token along, to a backend of ours")
+    func lastToken() throws {
+        let own = larderTokenMark + [1]
+        for (token, isSent) in [
+            (larderTokenMark + [2], true), (own, false), ([7], false), ([], false),
+        ] {
+            var test = RemoteStoreUnderTest()
+            test.store.lastToken = token
+            test.listen(2, token: own)
+            test.listen(4)
+            _ = test.store.takeEffects()
+            test.watch(.opened)
+            let sent = test.store.takeEffects().compactMap { effect in
+                if case .sendWatch(.add(let target)) = effect { target.lastToken } else { nil }
+            }
+            #expect(sent == [isSent ? token : [], []])
+        }
+    }
+
     @Test("A target whose count does not agree is requested again without a token")
     func mismatches() throws {
         var test = RemoteStoreUnderTest.watching(2, 4)

@@ -1,3 +1,5 @@
+import Foundation
+import LarderBackend
 import LarderDocumentStore
 import LarderModel
 import LarderQuery
@@ -39,6 +41,58 @@ struct SharingClientsTests {
         #expect(try b.client.pendingWrites().isEmpty)
         #expect(b.state?.targets.isEmpty == true)
         #expect(a.state?.targets.count == 1)
+    }
+
+    @Test("A store that was put back to when it was in use goes on, and no write is lost")
+    func putBack() throws {
+        let folder = try TemporaryDirectory()
+        let (path, kept) = (folder.file("store"), folder.file("kept"))
+        var storage = StoreConfiguration(directory: path)
+        storage.durability = .lastCommitAtRisk
+        let world = try SharingWorld(storage)
+        func increment(_ client: SharingClient) throws -> SharingClient.Outcome {
+            let increment = FieldTransform(try FieldPath("n"), .increment(.integer(1)))
+            return client.write([
+                Mutation(
+                    .patch(try Record([:]), FieldMask([])), at: try DocumentPath("c/x"),
+                    transforms: [increment])
+            ])
+        }
+        func openBoth() throws -> [SharingClient] {
+            let clients = [try world.open("a"), try world.open("b")]
+            for client in clients { client.listen("all", try .all("c")) }
+            world.pass(.seconds(10))
+            return clients
+        }
+        var clients = try openBoth()
+        for client in clients { _ = try increment(client) }
+        world.settle()
+        try world.store.copy(to: kept)
+        for client in clients + clients { _ = try increment(client) }
+        world.settle()
+        var total: Int64 = 6
+        for _ in 0..<2 {
+            try world.reopenStore {
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.copyItem(atPath: kept, toPath: path)
+            }
+            clients = try openBoth()
+            #expect(world.primaries.count == 1)
+            for client in clients + clients {
+                let outcome = try increment(client)
+                world.settle()
+                #expect(outcome.isAcknowledged)
+                total += 1
+            }
+            for client in clients {
+                #expect(try number(client, "all", "c/x") == .integer(total))
+                #expect(client["all"].last?.isFromCache == false)
+                #expect(client["all"].last?.hasPendingWrites == false)
+            }
+        }
+        let document = try world.backend.document(at: try DocumentPath("c/x"))
+        #expect(document?.fields["n"] == .integer(total))
+        for client in clients { world.close(client) }
     }
 
     @Test("Alone, a client keeps no journal; two keep none for longer than both need")

@@ -10,7 +10,8 @@ import Synchronization
 /// Clients of one process that share a store, a clock and a backend; all of it on the test's
 /// thread.
 final class SharingWorld {
-    let store: Store
+    private(set) var store: Store
+    private let storage: StoreConfiguration
     let clock = ManualClock()
     let signals = SignalHub()
     let backend: Backend
@@ -19,8 +20,12 @@ final class SharingWorld {
     private var schedulers: [ManualScheduler]
     private(set) var clients: [SharingClient] = []
 
-    init(rules: @escaping Backend.Rules = { _ in .allow }) throws {
-        store = try Store(.inMemory())
+    init(
+        _ storage: StoreConfiguration = .inMemory(),
+        rules: @escaping Backend.Rules = { _ in .allow }
+    ) throws {
+        self.storage = storage
+        store = try Store(storage)
         let (clock, scheduler) = (clock, ManualScheduler(clock: clock))
         backendScheduler = scheduler
         schedulers = [scheduler]
@@ -54,6 +59,14 @@ final class SharingWorld {
         let client = SharingClient(id, try Client(configuration, store: store), scheduler)
         clients.append(client)
         return client
+    }
+
+    /// Ends all clients, and closes the store while something is done to its files.
+    func reopenStore(_ change: () throws -> Void) throws {
+        for client in clients { close(client) }
+        try store.close()
+        try change()
+        store = try Store(storage)
     }
 
     /// Forgets a client as if its process had been killed: it does nothing any more.

@@ -1,3 +1,4 @@
+import Foundation
 import LarderBackend
 import LarderDocumentStore
 import LarderModel
@@ -130,6 +131,53 @@ struct WritesOnceTests {
         #expect(try count() == (recognition == .names ? 11 : 13))
         #expect(try cached(second)?.fields["n"] == (try count()))
         end(second)
+    }
+
+    @Test(
+        "of a store that was put back are made, although their numbers and times are given again",
+        arguments: Recognition.allCases)
+    func putBack(_ recognition: Recognition) throws {
+        let files = FileManager.default
+        let (store, kept) = (folder.file("store"), folder.file("kept"))
+        let time = scheduler.clock.timestamp
+        let first = try client(recognition) { $0.clock = { time } }
+        end(first)
+        try files.copyItem(atPath: store, toPath: kept)
+        for round in 1...3 {
+            let client = try client(recognition) { $0.clock = { time } }
+            try increment(client)
+            settle()
+            #expect(try client.pendingWrites().isEmpty)
+            #expect(try count() == .integer(Int64(round)))
+            #expect(try cached(client)?.fields["n"] == (try count()))
+            end(client)
+            try files.removeItem(atPath: store)
+            try files.copyItem(atPath: kept, toPath: store)
+        }
+    }
+
+    @Test(
+        "are made once if they were pending in the copy that was put back",
+        arguments: Recognition.allCases)
+    func pendingInCopy(_ recognition: Recognition) throws {
+        let files = FileManager.default
+        let (store, kept) = (folder.file("store"), folder.file("kept"))
+        let first = try client(recognition)
+        remote.loseAnswers(1, andStay: true)
+        try increment(first)
+        settle()
+        end(first)
+        try files.copyItem(atPath: store, toPath: kept)
+        remote.loseAnswers(0)
+        for _ in 0..<2 {
+            let client = try client(recognition)
+            settle()
+            #expect(try client.pendingWrites().isEmpty)
+            #expect(try count() == 1)
+            end(client)
+            try files.removeItem(atPath: store)
+            try files.copyItem(atPath: kept, toPath: store)
+        }
     }
 
     @Test("A marked write that is refused becomes a dead letter, and the next ones are made")

@@ -56,6 +56,33 @@ struct StreamCodingTests {
         #expect(try coder.decode(try sent(try coder.encode(removal))).request == removal)
     }
 
+    @Test("The last token goes to our backends only, and comes back as it was")
+    func lastToken() throws {
+        let coder = try testCoder()
+        let query = Query(.group("c"))
+        for token in [[], [1, 2], larderTokenMark + [2, 0, 255]] as [[UInt8]] {
+            let request = WatchRequest.add(
+                WatchTarget(id: 7, target: query.target, lastToken: token))
+            let message = try sent(try coder.encode(request))
+            let isOurs = token.starts(with: larderTokenMark)
+            #expect((message.labels["larder-token"] != nil) == isOurs)
+            guard case .add(let target) = try coder.decode(message).request else {
+                Issue.record("no target was added")
+                continue
+            }
+            #expect(target.lastToken == (isOurs ? token : []))
+        }
+        for label in ["", "?", String(repeating: "A", count: 1 << 20)] {
+            var message = target { _ in }
+            message.labels["larder-token"] = label
+            guard case .add(let target) = try coder.decode(try sent(message)).request else {
+                Issue.record("no target was added")
+                continue
+            }
+            #expect(target.lastToken.isEmpty)
+        }
+    }
+
     @Test("Several documents come back as they were; one that is named twice comes once")
     func severalDocuments() throws {
         let coder = try testCoder()

@@ -21,15 +21,17 @@ struct CommitGroup {
     /// The clock after the last commit.
     private(set) var clock: CommitClock
     private let store: Store
+    private let floors: Floors
     private let builder: RecordBuilder
     private let database: DatabaseID
     /// Whether there is nothing to write.
     private(set) var isEmpty = true
 
-    /// Creates an empty group.
-    init(store: Store, clock: CommitClock, builder: RecordBuilder, database: DatabaseID) {
+    /// Creates an empty group of commits after a history.
+    init(store: Store, after history: RunHistory, builder: RecordBuilder, database: DatabaseID) {
         self.store = store
-        self.clock = clock
+        clock = CommitClock(after: history.version)
+        floors = history.floors
         self.builder = builder
         self.database = database
     }
@@ -79,7 +81,8 @@ struct CommitGroup {
         let response = CommitResponse(commitVersion: version, results: results)
         if let name = request.name { answers[name.client, default: [:]][name.write] = response }
         return CommitResult(
-            response: response, documents: order.compactMap { changed[$0]?.state })
+            response: response,
+            documents: order.compactMap { changed[$0]?.state?.served(above: floors.last) })
     }
 
     /// True if the group has a commit of this name.
@@ -87,7 +90,7 @@ struct CommitGroup {
         answers[name.client]?[name.write] != nil
     }
 
-    /// Writes the changes and the last version.
+    /// Writes the changes.
     func write(to transaction: inout WriteTransaction) throws(LarderError) {
         for path in Set(changes.lazy.map(\.path)).sorted() {
             guard let document = entries[path]?.document else { continue }
@@ -98,7 +101,6 @@ struct CommitGroup {
                 try transaction.putAbsent(at: path, version: document.version)
             }
         }
-        try transaction.putCommitVersion(clock.last)
     }
 
     private mutating func load(_ paths: [DocumentPath]) throws(LarderError) {
@@ -118,24 +120,37 @@ struct CommitGroup {
         _ rulesCheck: RulesCheck?
     ) throws(LarderError) -> MutationResult {
         let before = entry
+        let mutation = mutation.expectingStored(before.document.version, floors)
         let result = try entry.document.commit(mutation, at: version, using: builder)
         // Checked first: without permission, errors must not reveal the document's state.
         try rulesCheck?.require(
             mutation.asked(of: before.document.isFound),
             existing: before.document.isFound ? before.state : nil,
             written: entry.document.record)
-        try before.document.check(mutation, at: version, in: database)
+        try before.document.check(mutation, at: version, in: database, floors)
         if let record = entry.document.record {
             try record.checkLimits(maxDepth: store.maxDepth, maxBytes: store.maxDocumentBytes)
         }
         entry.state = entry.document.document(at: entry.path, readTime: version)
-        return result
+        // A document that has not changed has its stored version.
+        return MutationResult(
+            version: max(result.version, floors.last), transformResults: result.transformResults)
     }
 }
 
 extension Mutation {
     fileprivate var withoutPrecondition: Mutation {
         Mutation(operation, at: path, transforms: transforms)
+    }
+
+    /// The mutation with a document's stored version as its precondition in place of one that was
+    /// served for it.
+    fileprivate func expectingStored(_ stored: SnapshotVersion, _ floors: Floors) -> Mutation {
+        guard case .updateTime(let expected) = precondition,
+            floors.haveServed(expected, for: stored)
+        else { return self }
+        return Mutation(
+            operation, at: path, precondition: .updateTime(stored), transforms: transforms)
     }
 
     fileprivate func asked(of exists: Bool) -> Backend.Request.Operation {
@@ -152,7 +167,7 @@ extension WorkingDocument {
     ///
     /// The messages are Firestore's, because applications display and match them.
     fileprivate func check(
-        _ mutation: Mutation, at now: SnapshotVersion, in database: DatabaseID
+        _ mutation: Mutation, at now: SnapshotVersion, in database: DatabaseID, _ floors: Floors
     ) throws(LarderError) {
         guard !satisfies(mutation.precondition) else { return }
         let name = ResourceName(database: database, document: mutation.path)
@@ -167,7 +182,7 @@ extension WorkingDocument {
         case .updateTime(let expected):
             throw LarderError(
                 .failedPrecondition,
-                "the stored version (\(version)) of \(name) does not match the required base "
+                "the stored version (\(max(version, floors.last))) of \(name) does not match the required base "
                     + "version (\(expected))")
         }
     }
@@ -206,6 +221,11 @@ struct CommitClock: Sendable {
 }
 
 extension SnapshotVersion {
+    /// The microseconds since the Unix epoch.
+    var microseconds: Int64 {
+        timestamp.seconds * 1_000_000 + Int64(timestamp.nanoseconds / 1_000)
+    }
+
     /// The version a microsecond later.
     var successor: SnapshotVersion {
         let nanoseconds = timestamp.nanoseconds + 1000

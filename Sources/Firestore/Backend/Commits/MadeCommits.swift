@@ -92,7 +92,7 @@ struct MadeCommits {
     ) throws(LarderError) {
         for (client, commits) in answers {
             try transaction.putNamedValue(
-                .global, Self.row(version.rowNumber, of: client),
+                .global, Self.row(version.microseconds, of: client),
                 try Record(answers: commits).bytes)
         }
         for row in unusedRows { try transaction.removeNamedValue(.global, row) }
@@ -103,7 +103,7 @@ struct MadeCommits {
         unusedRows = []
         for (client, commits) in answers {
             let bytes = commits.values.reduce(0) { $0 + $1.keptBytes }
-            add(Array(commits.keys), of: client, row: version.rowNumber, bytes: bytes)
+            add(Array(commits.keys), of: client, row: version.microseconds, bytes: bytes)
         }
         trim()
     }
@@ -192,13 +192,6 @@ extension MadeCommits {
         let parts = row.name.dropFirst(prefix.count).split(separator: "/")
         guard parts.count == 2, let number = Int64(parts[1]) else { throw .unreadableAnswers }
         return (String(parts[0]), number)
-    }
-}
-
-extension SnapshotVersion {
-    /// The microseconds since the Unix epoch.
-    fileprivate var rowNumber: Int64 {
-        timestamp.seconds * 1_000_000 + Int64(timestamp.nanoseconds / 1_000)
     }
 }
 

@@ -80,12 +80,42 @@ extension WatchRegistry {
         case .none:
             return try Beginning(paths: paths(of: query))
         case .token(let bytes):
-            guard let token = ResumeToken(bytes: bytes), token.identity == identity else {
+            guard case .known(let version) = runs.judge(bytes) else {
                 return try Beginning(resets: true, paths: paths(of: query))
             }
-            return try beginning(after: token.version, query)
-        case .readTime(let version):
             return try beginning(after: version, query)
+        case .readTime(let version):
+            guard runs.includes(version) else {
+                return try Beginning(resets: true, paths: paths(of: query))
+            }
+            return try beginning(after: version, query)
+        }
+    }
+
+    /// Resets all targets, and sends all of their documents again: their versions have risen.
+    func sendAllAgain() {
+        var known: [ViewID: [DocumentPath]] = [:]
+        for (_, session) in sessions.sorted(by: { $0.key < $1.key }) {
+            for (id, target) in session.targets.sorted(by: { $0.key < $1.key }) {
+                do throws(LarderError) {
+                    var paths: [DocumentPath] = []
+                    for query in target.queries {
+                        let found =
+                            if let found = known[query.id] { found } else {
+                                try self.paths(of: query)
+                            }
+                        known[query.id] = found
+                        paths += found
+                    }
+                    session.targets[id]?.expectedCount = nil
+                    session.outbox.drop(id)
+                    session.outbox.say(.targets(TargetChange(.reset, targetIDs: [id])))
+                    session.outbox.load(id, paths)
+                } catch {
+                    fail(id, of: session, error)
+                }
+            }
+            serve(session)
         }
     }
 
@@ -103,9 +133,7 @@ extension WatchRegistry {
     {
         if case .document(let path) = query.target.source { return Beginning(paths: [path]) }
         let changed = try store.read { (transaction) throws(LarderError) -> [DocumentPath]? in
-            guard known <= version, try transaction.deletesForgottenBefore() <= known else {
-                return nil
-            }
+            guard try transaction.deletesForgottenBefore() <= known else { return nil }
             return try transaction.changes(since: known, at: query.target.source)
         }
         if let changed, changed.isEmpty { return Beginning(paths: []) }
@@ -165,7 +193,9 @@ extension WatchRegistry {
             case .nothing: return
             case .response(let response): session.say(response)
             case .change(let change):
-                session.say(session.response(to: change, session.outbox.lastSnapshot))
+                session.say(
+                    session.response(
+                        to: change, session.outbox.lastSnapshot, above: runs.floors.last))
             case .page(let targetID, let paths):
                 do throws(LarderError) {
                     try tell(paths, of: targetID, to: session)
@@ -220,7 +250,7 @@ extension WatchRegistry {
             var change = PendingChanges.Change(path: path, document: document, isChanged: true)
             change.add(targetID, isMember: isMember ?? false)
             session.count(isMember: isMember ?? false, in: targetID)
-            session.outbox.say(session.response(to: change, version))
+            session.outbox.say(session.response(to: change, version, above: runs.floors.last))
         }
     }
 
@@ -235,9 +265,7 @@ extension WatchRegistry {
                 fail(targetID, of: session, error)
             }
         }
-        return WatchOutbox.Ending(
-            version: version,
-            token: ResumeToken(identity: identity, version: version).bytes, filters: filters)
+        return WatchOutbox.Ending(version: version, token: runs.token, filters: filters)
     }
 
     /// The existence filter of a resumed target; nil if the counts match unambiguously.

@@ -10,12 +10,12 @@ import LarderRemote
 final class WatchRegistry {
     let store: Store
     let runner: QueryRunner
-    /// The backend's unique identity.
-    let identity: UInt64
+    /// The commits up to the last one, to which the core adds before it publishes them.
+    var runs: RunHistory
     /// The last commit.
-    private(set) var version: SnapshotVersion
+    var version: SnapshotVersion { runs.version }
 
-    private var sessions: [StreamID: WatchSession] = [:]
+    private(set) var sessions: [StreamID: WatchSession] = [:]
     /// Whether there are no streams.
     var isEmpty: Bool { sessions.isEmpty }
     private var queries: [ViewID: WatchedQuery] = [:]
@@ -36,14 +36,13 @@ final class WatchRegistry {
 
     /// - Parameter retry: calls ``serveStarved()`` after a time.
     init(
-        store: Store, runner: QueryRunner, identity: UInt64, version: SnapshotVersion,
+        store: Store, runner: QueryRunner, runs: RunHistory,
         retry: @escaping (DispatchTimeInterval) -> Void
     ) {
         self.retry = retry
         self.store = store
         self.runner = runner
-        self.identity = identity
-        self.version = version
+        self.runs = runs
     }
 
     // MARK: Streams
@@ -111,13 +110,8 @@ final class WatchRegistry {
 
     // MARK: Commits
 
-    /// Publishes stored commits to the streams.
-    ///
-    /// - Parameters:
-    ///   - changes: the changes in order.
-    ///   - version: the version of the last commit.
-    func publish(_ changes: [CommittedChange], _ version: SnapshotVersion) {
-        self.version = version
+    /// Publishes the changes of stored commits, in order, to the streams.
+    func publish(_ changes: [CommittedChange]) {
         var told: Set<StreamID> = []
         for (id, changes) in route(changes).sorted(by: { $0.key < $1.key }) {
             guard let query = queries[id] else { continue }
@@ -184,6 +178,15 @@ final class WatchRegistry {
 
 // MARK: - Watching
 
+extension WatchTarget {
+    /// What tells which commits the client has seen.
+    fileprivate var tokens: [[UInt8]] {
+        var tokens = lastToken.isEmpty ? [] : [lastToken]
+        if case .token(let token) = resumption { tokens.append(token) }
+        return tokens
+    }
+}
+
 extension BackendCore {
     /// The maximum number of buffered responses for a client that sends requests without reading.
     private static let maxReadyCount = 10_000
@@ -204,6 +207,7 @@ extension BackendCore {
             guard isFree(target.id, of: session) else { return }
             watchRegistry.add(target, to: session) { () throws(LarderError) in
                 for asked in target.all { try check(asked.query, session.rulesCheck) }
+                for token in target.tokens { try raiseFloor(for: token) }
             }
         case .remove(let targetID): watchRegistry.remove(targetID, from: session)
         }

@@ -116,8 +116,12 @@ final class WatchSession {
 
     /// The response for a change.
     ///
-    /// - Parameter version: the commit of the document.
-    func response(to change: PendingChanges.Change, _ version: SnapshotVersion) -> WatchResponse {
+    /// - Parameters:
+    ///   - version: the commit of the document.
+    ///   - floor: the version below which no document is served.
+    func response(
+        to change: PendingChanges.Change, _ version: SnapshotVersion, above floor: SnapshotVersion
+    ) -> WatchResponse {
         guard let document = change.document, document.exists else {
             let reading = DocumentReading(path: change.path, contents: .absent, version: version)
             return .document(reading, targetIDs: [], removedTargetIDs: change.left)
@@ -127,7 +131,7 @@ final class WatchSession {
             return .removed(change.path, removedTargetIDs: change.left)
         }
         return .document(
-            DocumentReading(found: document), targetIDs: change.joined,
+            DocumentReading(found: document.served(above: floor)), targetIDs: change.joined,
             removedTargetIDs: change.left)
     }
 
@@ -169,47 +173,5 @@ package final class WatchConnection: WatchStream {
 
     package func close() {
         handle.close { $0.endWatchStream($1) }
-    }
-}
-
-/// The version up to which a watch stream has sent everything, encoded for clients.
-struct ResumeToken: Hashable {
-    /// The identity of the issuing backend; versions of other backends are meaningless.
-    let identity: UInt64
-    let version: SnapshotVersion
-
-    private static let format: UInt8 = 1
-    private static let byteCount = 21
-
-    init(identity: UInt64, version: SnapshotVersion) {
-        self.identity = identity
-        self.version = version
-    }
-
-    /// Decodes a token; nil for malformed bytes.
-    init?(bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount, bytes[0] == Self.format else { return nil }
-        identity = Self.number(bytes[1..<9])
-        let seconds = Int64(bitPattern: Self.number(bytes[9..<17]))
-        let nanoseconds = Int32(truncatingIfNeeded: Self.number(bytes[17...]))
-        guard
-            let time = try? Timestamp(validatingSeconds: seconds, nanoseconds: nanoseconds)
-        else { return nil }
-        version = SnapshotVersion(time)
-    }
-
-    /// The encoded token, big-endian.
-    var bytes: [UInt8] {
-        [Self.format] + Self.bytes(of: identity)
-            + Self.bytes(of: UInt64(bitPattern: version.timestamp.seconds))
-            + Self.bytes(of: UInt64(UInt32(bitPattern: version.timestamp.nanoseconds))).suffix(4)
-    }
-
-    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-        bytes.reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    private static func bytes(of number: UInt64) -> [UInt8] {
-        (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 }

@@ -37,10 +37,15 @@ package struct WatchTarget: Sendable, Equatable {
     /// The number of matching documents that the client knows; sent only when resuming.
     package var expectedCount: Int?
     package var purpose: Purpose
+    /// The last token that the client has received for another target; empty for none.
+    ///
+    /// Tells the backend what documents the client may have; the target is not resumed from it.
+    package var lastToken: [UInt8]
 
     package init(
         id: Int32, target: QueryTarget, others: [QueryTarget] = [],
-        resumption: Resumption = .none, expectedCount: Int? = nil, purpose: Purpose = .listen
+        resumption: Resumption = .none, expectedCount: Int? = nil, purpose: Purpose = .listen,
+        lastToken: [UInt8] = []
     ) {
         self.id = id
         self.target = target
@@ -48,10 +53,14 @@ package struct WatchTarget: Sendable, Equatable {
         self.resumption = resumption
         self.expectedCount = expectedCount
         self.purpose = purpose
+        self.lastToken = lastToken
     }
 
     package var all: [QueryTarget] { [target] + others }
 }
+
+/// The first bytes of the tokens of our backends.
+package let larderTokenMark = Array("larder".utf8)
 
 /// An event of a watch stream.
 package enum WatchEvent: Sendable {

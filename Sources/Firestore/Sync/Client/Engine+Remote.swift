@@ -94,6 +94,7 @@ extension Engine {
     func receive(_ event: WatchEvent, _ generation: Int) {
         guard remoteStore.watchStream.isCurrent(generation) else { return }
         do throws(LarderError) {
+            if case .opened = event { remoteStore.lastToken = try localStore.lastToken() }
             if event.isSnapshot {
                 remoteStore.lastSnapshotVersion = try localStore.lastRemoteSnapshotVersion()
             }

@@ -27,7 +27,8 @@ extension Session {
     init(_ store: Store, _ configuration: ClientConfiguration, _ journal: SharedJournal?) {
         localStore = LocalStore(
             store: store, user: configuration.user, databaseID: configuration.databaseID,
-            guarding: configuration.guarding, journal: journal)
+            guarding: configuration.guarding, journal: journal,
+            writeRun: configuration.makeName())
         runner = QueryRunner(
             user: configuration.user, databaseID: configuration.databaseID, indexes: IndexCatalog())
     }

@@ -53,6 +53,7 @@ extension LocalStore {
             try transaction.removeNamedValue(.deadLetter, name)
             let write = QueuedWrite(mutations: letter.mutations, localWriteTime: localWriteTime)
             let batch = try append(write, to: &transaction, using: builder).get()
+            try beginRun(with: batch.id, in: &transaction)
             shared?.addBatch(batch.id, changing: batch.changes)
             return batch
         }

@@ -17,13 +17,14 @@ extension LocalStore {
         throws(LarderError) -> [MutationBatch]
     {
         try store.read { (transaction) throws(LarderError) in
+            let runs = try transaction.writeRuns(Self.runsName)
             var batches: [MutationBatch] = []
             var sizeBytes = 0
             while batches.count < limit, sizeBytes < maxBytes || batches.isEmpty,
                 let batch = try transaction.nextMutationBatch(
                     after: batches.last?.id ?? id, of: user)
             {
-                batches.append(try MutationBatch(batch))
+                batches.append(try MutationBatch(batch, in: runs))
                 sizeBytes += batch.payload.count
             }
             return batches
@@ -66,12 +67,13 @@ extension LocalStore {
 }
 
 extension MutationBatch {
-    fileprivate init(_ batch: MutationRow) throws(LarderError) {
+    fileprivate init(_ batch: MutationRow, in runs: WriteRuns) throws(LarderError) {
         self.init(
             id: batch.id, localWriteTime: batch.localWriteTime,
             mutations: try MutationPayload(batch.payload).mutations,
             attemptCount: batch.attemptCount, lastAttempt: batch.lastAttempt,
-            lastError: batch.lastError, sizeBytes: batch.payload.count)
+            lastError: batch.lastError, sizeBytes: batch.payload.count,
+            nameInRun: runs.name(ofWrite: batch.id))
     }
 }
 
@@ -89,4 +91,6 @@ package struct MutationBatch: Sendable {
     package let lastError: String?
     /// The approximate size in bytes.
     package var sizeBytes = 0
+    /// The name by which servers recognize it; nil if it was made before its store had runs.
+    var nameInRun: String?
 }

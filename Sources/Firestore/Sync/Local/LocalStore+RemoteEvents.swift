@@ -40,7 +40,7 @@ extension LocalStore {
             }
             let changes = try apply(
                 readings, readTime: event.version, in: &transaction, using: builder)
-            try transaction.raiseLastSnapshotVersion(to: event.version)
+            try transaction.raiseLastSnapshotVersion(to: event.version, event.token)
             shared?.note(changes.map(\.path))
             shared?.note(event, of: targets)
             return AppliedRemoteEvent(changes: changes, targets: told)
@@ -52,6 +52,14 @@ extension LocalStore {
         try begin(.readSnapshotVersion)
         return try store.read { (transaction) throws(LarderError) in
             try transaction.lastSnapshotVersion()
+        }
+    }
+
+    /// The token of the last snapshot that had one; empty before the first.
+    func lastToken() throws(LarderError) -> [UInt8] {
+        try begin(.readSnapshotVersion)
+        return try store.read { (transaction) throws(LarderError) in
+            try transaction.lastToken()
         }
     }
 
@@ -154,14 +162,28 @@ extension ReadableTransaction where Self: ~Copyable {
     fileprivate func lastSnapshotVersion() throws(LarderError) -> SnapshotVersion {
         try namedValue(.global, lastSnapshotVersionName)?.version ?? .none
     }
+
+    /// The token of the last snapshot that had one; empty before the first.
+    fileprivate func lastToken() throws(LarderError) -> [UInt8] {
+        try namedValue(.global, lastSnapshotVersionName)?.payload ?? []
+    }
+}
+
+extension RemoteEvent {
+    /// The token of the target with the lowest ID; nil for none.
+    fileprivate var token: [UInt8]? {
+        targets.lazy.filter { !$0.value.resumeToken.isEmpty }.min { $0.key < $1.key }?
+            .value.resumeToken
+    }
 }
 
 extension WriteTransaction {
-    fileprivate mutating func raiseLastSnapshotVersion(to version: SnapshotVersion)
-        throws(LarderError)
-    {
+    fileprivate mutating func raiseLastSnapshotVersion(
+        to version: SnapshotVersion, _ token: [UInt8]?
+    ) throws(LarderError) {
         guard try version > lastSnapshotVersion() else { return }
-        try putNamedValue(.global, lastSnapshotVersionName, [], version: version)
+        let token = if let token { token } else { try lastToken() }
+        try putNamedValue(.global, lastSnapshotVersionName, token, version: version)
     }
 }
 

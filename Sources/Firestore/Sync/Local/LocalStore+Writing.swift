@@ -45,9 +45,30 @@ extension LocalStore {
                 }
                 outcomes.append(outcome)
             }
+            let ids = outcomes.lazy.compactMap { try? $0.get().id }
+            try beginRun(with: ids.first { $0 > 0 }, in: &transaction)
             return outcomes
         }
     }
+
+    /// Begins this process's run of batches, unless it has begun.
+    ///
+    /// - Parameter id: the first batch that is appended in the transaction; nil for none.
+    func beginRun(
+        with id: Int64?, in transaction: inout WriteTransaction
+    ) throws(LarderError) {
+        guard let id else { return }
+        try transaction.beginWriteRun(writeRun, with: id, in: Self.runsName) {
+            (range, _, transaction) throws(LarderError) in
+            for user in try transaction.usersWithMutations() {
+                let next = try transaction.nextMutationBatch(after: range.lowerBound - 1, of: user)
+                if let next, range.contains(next.id) { return true }
+            }
+            return false
+        }
+    }
+
+    static let runsName = "firestore.runs"
 
     /// Appends a write to the queue as a batch, and stores the overlays of its documents.
     ///

@@ -16,31 +16,35 @@ package struct LocalStore: Sendable {
     package let guarding: Guard?
     /// The journal for other clients of the store; nil if it is not shared.
     let journal: SharedJournal?
+    /// The name of the process among those that append to the queue.
+    let writeRun: String
 
     package typealias Guard = @Sendable (LocalOperation) throws(LarderError) -> Void
 
     /// Stateless: any number may be created for one store.
     package init(store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard? = nil) {
         self.init(
-            store: store, user: user, databaseID: databaseID, guarding: guarding, journal: nil)
+            store: store, user: user, databaseID: databaseID, guarding: guarding, journal: nil,
+            writeRun: WriteToken.newName())
     }
 
     init(
         store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard?,
-        journal: SharedJournal?
+        journal: SharedJournal?, writeRun: String
     ) {
         self.store = store
         self.user = user
         self.databaseID = databaseID
         self.guarding = guarding
         self.journal = journal
+        self.writeRun = writeRun
     }
 
     /// The same store for another user.
     package func `as`(_ user: UserID) -> LocalStore {
         LocalStore(
             store: store, user: user, databaseID: databaseID, guarding: guarding,
-            journal: journal)
+            journal: journal, writeRun: writeRun)
     }
 
     func begin(_ operation: LocalOperation) throws(LarderError) {

@@ -69,7 +69,9 @@ package struct BatchNames: Sendable {
 }
 
 extension MutationBatch {
-    fileprivate var name: String { WriteToken.name(ofWrite: id, at: localWriteTime) }
+    fileprivate var name: String {
+        nameInRun ?? WriteToken.name(ofWrite: id, at: localWriteTime)
+    }
 }
 
 extension BatchNames {

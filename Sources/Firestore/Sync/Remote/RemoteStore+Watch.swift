@@ -139,12 +139,17 @@ extension RemoteStore {
         _ target: TargetData, _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
     ) {
         let resumption = target.resumption
+        var lastToken: [UInt8] = []
+        swap(&lastToken, &self.lastToken)
+        if !lastToken.starts(with: larderTokenMark) || lastToken == target.resumeToken {
+            lastToken = []
+        }
         send(
             .add(
                 WatchTarget(
                     id: target.id, target: target.target, resumption: resumption,
                     expectedCount: resumption == .none ? nil : remoteKeys(target.id).count,
-                    purpose: target.purpose)),
+                    purpose: target.purpose, lastToken: lastToken)),
             of: target.id)
         awaitedTargets.insert(target.id)
         report(online.asked(), of: .watch)

@@ -14,6 +14,10 @@ package struct RemoteStore: Sendable {
     /// The owner sets it to the store's version at the start, and after the store lost some.
     package var lastSnapshotVersion: SnapshotVersion
 
+    /// The last token of any target, which the first request of a stream takes to a backend of
+    /// ours; set by the owner before it reports an open stream.
+    package var lastToken: [UInt8] = []
+
     /// The watched targets, each with its last resume token.
     package internal(set) var targets: [Int32: TargetData] = [:]
     /// The causes that keep the network unused.

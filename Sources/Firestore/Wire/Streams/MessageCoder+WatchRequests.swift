@@ -7,6 +7,8 @@ import SwiftProtobuf
 extension MessageCoder {
     /// The label that names the purpose of a target.
     private static let purposeLabel = "goog-listen-tags"
+    /// The label with the client's last token in Base64, sent to our backends only.
+    private static let tokenLabel = "larder-token"
 
     /// Encodes a request of a Listen stream.
     ///
@@ -20,6 +22,9 @@ extension MessageCoder {
         case .add(let target):
             message.addTarget = try encode(target)
             message.labels[Self.purposeLabel] = target.purpose.label
+            if target.lastToken.starts(with: larderTokenMark) {
+                message.labels[Self.tokenLabel] = Data(target.lastToken).base64EncodedString()
+            }
         case .remove(let targetID): message.removeTarget = targetID
         }
         return message
@@ -39,6 +44,11 @@ extension MessageCoder {
         case .addTarget(let message):
             var (target, mask) = try decode(message)
             target.purpose = .init(label: request.labels[Self.purposeLabel])
+            if let token = request.labels[Self.tokenLabel].flatMap({ Data(base64Encoded: $0) }),
+                token.count <= limits.maxTokenBytes
+            {
+                target.lastToken = [UInt8](token)
+            }
             return WatchSelection(.add(target), mask: mask, isOnce: message.once)
         }
     }

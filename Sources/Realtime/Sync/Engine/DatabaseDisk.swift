@@ -36,6 +36,14 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
+    /// The runs of the stored writes, of which other clients of the store have begun some.
+    private var writeRuns = WriteRuns()
+    /// The name of this run.
+    let writeRun = WriteToken.newName()
+    /// The first write of this run; nil before it is made.
+    private var firstWrite: WriteID?
+    /// True if the run is stored.
+    private var hasBegunRun = false
     /// The sessions of earlier runs; empty in a shared store, whose membership has them.
     private var sessions = ClientSessions()
     /// The client's name, by which servers recognize its writes: that of its store.
@@ -145,6 +153,7 @@ final class DatabaseDisk {
             )
         }
         setRefused(refused)
+        try readWriteRuns()
         self.token = token.map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
@@ -162,6 +171,7 @@ final class DatabaseDisk {
     }
 
     fileprivate static let tokenName = "realtime.token"
+    private static let runsName = "realtime.runs"
     private static let clientNameName = "realtime.client"
 
     /// The store; nil if everything is kept in memory.
@@ -200,6 +210,32 @@ final class DatabaseDisk {
         return try stored.store.read { (transaction) throws(LarderError) in
             try transaction.pendingWrites(in: tree)
         }
+    }
+
+    /// Reads the runs of the stored writes, before those of other clients are sent.
+    func readWriteRuns() throws(LarderError) {
+        guard let stored else { return }
+        writeRuns = try stored.store.read { (transaction) throws(LarderError) in
+            try transaction.writeRuns(Self.runsName)
+        }
+        if let firstWrite, !hasBegunRun { beginRun(with: firstWrite) }
+    }
+
+    /// A write is made, which the turn's commit will store.
+    func noteNewWrite(_ id: WriteID) {
+        guard stored != nil, firstWrite == nil else { return }
+        firstWrite = id
+        beginRun(with: id)
+    }
+
+    private func beginRun(with id: WriteID) {
+        let client = stored?.membership?.number.rawValue ?? 0
+        writeRuns.begin(writeRun, with: id.rawValue, of: client)
+    }
+
+    /// The name of a write that was made at a time, by which servers recognize it.
+    func name(of id: WriteID, at time: Timestamp) -> String {
+        writeRuns.name(ofWrite: id.rawValue) ?? WriteToken.name(ofWrite: id.rawValue, at: time)
     }
 
     /// What a stored write or transaction of an earlier run is, which this client sends from now
@@ -361,7 +397,17 @@ extension DatabaseDisk {
         _ uncommitted: UncommittedChanges, in stored: Stored, _ position: inout Int
     ) throws(LarderError) {
         let (tree, time, membership) = (stored.tree, time, stored.membership)
+        let first = hasBegunRun ? nil : uncommitted.firstSavedWrite
+        var runs: WriteRuns?
         let isShared = try stored.store.write { (transaction) throws(LarderError) -> Bool in
+            if let first {
+                runs = try transaction.beginWriteRun(
+                    writeRun, with: first.rawValue, of: membership?.number.rawValue ?? 0,
+                    in: Self.runsName
+                ) { (range, client, transaction) throws(LarderError) in
+                    try transaction.hasPendingWrite(in: tree, range, of: client)
+                }
+            }
             for (index, change) in uncommitted.changes.enumerated() {
                 position = index
                 if case .content(let run) = change {
@@ -373,6 +419,7 @@ extension DatabaseDisk {
             guard let membership else { return false }
             return try membership.append(uncommitted.shared, to: &transaction)
         }
+        if let runs { (writeRuns, hasBegunRun) = (runs, true) }
         if isShared { membership?.announce() }
     }
 

@@ -71,12 +71,8 @@ extension DatabaseEngine {
 
     /// The name of a put, by which a server of ours makes it once.
     ///
-    /// The put's number is unique in this run. A run that has a transaction of the same number, be
-    /// it an earlier or a later one, makes its put at another time. No write's name has a letter.
-    private func name(of put: TransactionPutID) -> String {
-        let first = transactions.sentTransactions(put).first?.rawValue ?? 0
-        return "t\(put.rawValue)-" + WriteToken.name(ofWrite: first, at: configuration.clock())
-    }
+    /// The put's number is unique in this run. No write's name begins with a letter.
+    private func name(of put: TransactionPutID) -> String { "t\(put.rawValue)-\(disk.writeRun)" }
 
     private func run(_ id: TransactionID, _ node: Node) {
         guard let update = transactionWork[id]?.update else { return }

@@ -21,7 +21,7 @@ struct OutgoingWrite {
     let request: WriteRequest
     /// Its place in the outbox.
     var place: RequestOutbox.ID
-    /// The time of the turn in which it was made, which is stored with it: its name has the time.
+    /// The time of the turn in which it was made, which is stored with it.
     let time: Timestamp
     var acknowledged: Completion<Void>
     /// The write that this one is sent instead of, until this one is on disk.
@@ -56,6 +56,7 @@ extension DatabaseEngine {
         }
         let overwritten = overwrittenWrite(by: request)
         let id = tree.newWriteID()
+        disk.noteNewWrite(id)
         let write = PendingWrite(id, at: request.path, request.change)
         deliver(later: tree.write(write, at: serverMilliseconds))
         deliveries.append(.made(id, committed))
@@ -198,7 +199,7 @@ extension DatabaseEngine {
         switch outboxWork[sending.id] {
         case .write(let id):
             guard let write = writes[id] else { return sending.request }
-            name = Self.tokenName(of: id, write)
+            name = disk.name(of: id, at: write.time)
         case .transactions(_, let putName) where namesID != nil: name = putName
         case .transactions, .disconnect, nil: return sending.request
         }
@@ -210,16 +211,12 @@ extension DatabaseEngine {
             sending.request)
     }
 
-    private static func tokenName(of id: WriteID, _ write: OutgoingWrite) -> String {
-        WriteToken.name(ofWrite: id.rawValue, at: write.time)
-    }
-
     private func settle(_ id: WriteID, _ result: Result<Void, LarderError>) {
         guard let write = writes.removeValue(forKey: id) else { return }
         switch result {
         case .success:
             disk.noteAccepted(id.rawValue)
-            answeredWrites.append(Self.tokenName(of: id, write))
+            answeredWrites.append(disk.name(of: id, at: write.time))
             deliver(later: tree.acknowledge(id))
         case .failure(let error):
             deliver(later: tree.revert(id))

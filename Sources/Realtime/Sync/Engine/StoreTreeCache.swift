@@ -50,6 +50,12 @@ final class UncommittedChanges {
     /// The writes that the server has accepted, of those that are removed.
     private var accepted: Set<Int64> = []
 
+    /// The first write that is saved.
+    var firstSavedWrite: WriteID? {
+        for case .cache(.saveWrite(let write)) in changes { return write.id }
+        return nil
+    }
+
     func record(_ change: Change) {
         switch change {
         case .cache(.noteUse), .cache(.beginListen), .cache(.endListen): break

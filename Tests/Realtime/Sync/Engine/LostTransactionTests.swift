@@ -64,6 +64,12 @@ struct LostTransactionTests {
         }
     }
 
+    @Test("Clients that begin at the same time name their puts differently")
+    func names() throws {
+        let names = try (0..<2).map { _ in try puts(try sent()).map { $0.token?.write } }
+        #expect(names[0].count == 1 && names[0] != names[1])
+    }
+
     @Test("One that was made is answered by the next connection, under the same name, and once")
     func made() throws {
         let engine = try sent()

@@ -1,3 +1,4 @@
+import Foundation
 import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRealtimeSync
@@ -72,5 +73,56 @@ struct WriteTokenTests {
         try other.connect()
         write("a", other)
         #expect(try self.tokens(other).first?.client != first.client)
+    }
+
+    /// Two stores, copies of one; `pending` is written before.
+    private func copies(pending: String? = nil) throws -> (TemporaryDirectory, [String]) {
+        let folder = try TemporaryDirectory()
+        let paths = ["a", "b"].map(folder.file)
+        let engine = try EngineUnderTest(StoreConfiguration(directory: paths[0]))
+        if let pending { write(pending, engine) }
+        engine.client.terminate { _ in }
+        engine.scheduler.drain()
+        try FileManager.default.copyItem(atPath: paths[0], toPath: paths[1])
+        return (folder, paths)
+    }
+
+    @Test("Copies of a store give the same numbers at the same time, and other tokens")
+    func copiesOfStores() throws {
+        let (folder, paths) = try copies(pending: "before")
+        let sent = try paths.map { path in
+            let engine = try EngineUnderTest(StoreConfiguration(directory: path))
+            write("a", engine)
+            write("b", engine)
+            try engine.connect(namesID: "k")
+            engine.client.terminate { _ in }
+            defer { engine.scheduler.drain() }
+            return try tokens(engine)
+        }
+        #expect(sent.map(\.count) == [3, 3])
+        #expect(Set(sent.joined().map(\.client)).count == 1)
+        // What was pending is the same write.
+        #expect(sent[0][0].write == sent[1][0].write)
+        #expect(Set(sent.joined().map(\.write)).count == 5)
+        #expect(sent.joined().allSatisfy { $0.isValid })
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("A write of a store that was put back has another token")
+    func putBack() throws {
+        let (folder, paths) = try copies()
+        var names: [String] = []
+        for _ in 0..<3 {
+            let engine = try EngineUnderTest(StoreConfiguration(directory: paths[0]))
+            write("a", engine)
+            try engine.connect()
+            names += try tokens(engine).map(\.write)
+            engine.client.terminate { _ in }
+            engine.scheduler.drain()
+            try FileManager.default.removeItem(atPath: paths[0])
+            try FileManager.default.copyItem(atPath: paths[1], toPath: paths[0])
+        }
+        #expect(names.count == 3 && Set(names).count == 3)
+        withExtendedLifetime(folder) {}
     }
 }

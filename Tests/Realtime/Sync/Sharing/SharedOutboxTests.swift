@@ -1,9 +1,11 @@
+import Foundation
 import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRealtimeSync
 import LarderRealtimeTestSupport
 import LarderSharedTestSupport
+import LarderStorage
 import Testing
 
 @Suite("Several clients of a store: writes")
@@ -23,6 +25,43 @@ struct SharedOutboxTests {
         world.settle()
         #expect(two.read() == ["two: value 1"])
         #expect(two.pending == ["/a=[\"1\"]"])
+    }
+
+    @Test("A store that was put back to when it was in use gives numbers again, and no names")
+    func putBack() throws {
+        let folder = try TemporaryDirectory()
+        let (path, kept) = (folder.file("store"), folder.file("kept"))
+        let world = try SharedStoreWorld(StoreConfiguration(directory: path))
+        var names: [String] = []
+        func writeAll(_ clients: [EngineUnderTest]) throws {
+            for (number, client) in (clients + clients).enumerated() {
+                client.set("n", Int64(number), as: "w")
+                world.settle()
+                for sent in try client.connection.read() {
+                    if case .once(let token, _) = sent.request { names.append(token.write) }
+                    try client.connection.answer(sent.number)
+                }
+                world.settle()
+                #expect(client.pending == [])
+            }
+        }
+        func openBoth() throws -> [EngineUnderTest] {
+            let clients = [try world.open(), try world.open()]
+            for client in clients { try client.connect() }
+            return clients
+        }
+        let clients = try openBoth()
+        try writeAll(clients)
+        try world.store.copy(to: kept)
+        try writeAll(clients)
+        for _ in 0..<2 {
+            try world.reopenStore {
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.copyItem(atPath: kept, toPath: path)
+            }
+            try writeAll(openBoth())
+        }
+        #expect(names.count == 16 && Set(names).count == 16)
     }
 
     @Test("The write that was made last is shown by all, whoever made it")

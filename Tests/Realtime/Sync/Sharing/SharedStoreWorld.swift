@@ -6,13 +6,23 @@ import LarderStorage
 
 /// Clients of one process that share a store and a clock, each with a scripted server.
 final class SharedStoreWorld {
-    let store: Store
+    private(set) var store: Store
+    private let storage: StoreConfiguration
     let clock = ManualClock()
     private let signals = SignalHub()
     private let locks = LockTable()
     private var clients: [(engine: EngineUnderTest, locks: LockTable.Client)] = []
 
     init(_ storage: StoreConfiguration = .inMemory()) throws {
+        self.storage = storage
+        store = try Store(storage)
+    }
+
+    /// Ends all clients, and closes the store while something is done to its files.
+    func reopenStore(_ change: () throws -> Void) throws {
+        for client in clients { close(client.engine) }
+        try store.close()
+        try change()
         store = try Store(storage)
     }
 
