@@ -2,7 +2,7 @@
  * usable. */
 #include "make.h"
 #include "model.h"
-#include "record/record.h"
+#include "record/builder_parts.h"
 #include "test.h"
 
 #include <math.h>
@@ -297,6 +297,22 @@ static void a_warm_builder_does_not_allocate(void) {
     CHECK_EQ(live, 0);
 }
 
+/* A buffer grows by doubling: what it has room for is not what may be written. */
+static void a_value_ends_at_1_gib(void) {
+    larder_builder *builder = new_builder();
+    larder__buffer own = builder->data;
+    uint8_t nowhere = 0;
+    builder->data.data = &nowhere; /* nothing is written there */
+    builder->data.capacity_bytes = (size_t)1 << 32;
+    for (size_t size = ((size_t)1 << 30) - 8; size <= (size_t)1 << 30; size += 8) {
+        builder->data.size_bytes = size;
+        CHECK_STATUS(larder_builder_integer(builder, INT64_MAX, &test_error), LARDER_E_TOO_LARGE);
+        CHECK_EQ(builder->data.size_bytes, size);
+    }
+    builder->data = own;
+    larder_builder_close(builder);
+}
+
 static const test_case cases[] = {
     {"maps come out sorted", maps_come_out_sorted},
     {"many names are sorted", many_names_are_sorted},
@@ -306,6 +322,7 @@ static const test_case cases[] = {
     {"bad names are refused and the map goes on", bad_names_are_refused_and_the_map_goes_on},
     {"only a map is a record", only_a_map_is_a_record},
     {"depth ends at 64", depth_ends_at_64},
+    {"a value ends at 1 GiB", a_value_ends_at_1_gib},
     {"one builder makes many values", one_builder_makes_many_values},
     {"lack of memory is a status and nothing leaks", lack_of_memory_is_a_status_and_nothing_leaks},
     {"a warm builder does not allocate", a_warm_builder_does_not_allocate},

@@ -24,6 +24,22 @@ static void varints_round_trip(void) {
     CHECK_EQ(larder__varint_get(beyond, beyond + 10, &value), 0);
 }
 
+/* With and without bytes behind it, which decide how it is read. */
+static void varints_longer_than_need_be_are_refused(void) {
+    for (size_t size = 2; size <= LARDER__VARINT_MAX; size++)
+        for (uint8_t low = 0; low < 2; low++) {
+            uint8_t bytes[LARDER__VARINT_MAX + 16] = {0};
+            uint64_t value;
+            memset(bytes, 0x80, size - 1);
+            bytes[0] |= low;
+            CHECK_EQ(larder__varint_get(bytes, bytes + size, &value), 0);
+            CHECK_EQ(larder__varint_get(bytes, bytes + sizeof bytes, &value), 0);
+            bytes[size - 1] = 1; /* the same length, for a number that needs it */
+            CHECK_EQ(larder__varint_get(bytes, bytes + size, &value), size);
+            CHECK(value == (UINT64_C(1) << (7 * (size - 1)) | low));
+        }
+}
+
 /* RFC 3720, B.4 */
 static void crc32c_gives_the_published_values(void) {
     uint8_t bytes[32];
@@ -266,6 +282,7 @@ static void version_and_limits_are_functions_too(void) {
 
 static const test_case cases[] = {
     {"varints round trip", varints_round_trip},
+    {"varints longer than need be are refused", varints_longer_than_need_be_are_refused},
     {"CRC-32C gives the published values", crc32c_gives_the_published_values},
     {"CRC-32C is the same by table and in pieces", crc32c_is_the_same_by_table_and_in_pieces},
     {"hash128 is pinned", hash128_is_pinned},

@@ -97,9 +97,28 @@ static void malformed_nodes_are_refused(void) {
         {"\7\6\0\0\0\1a\2\1a\2", 11},   /* twice */
         {"\7\4\0\0\0\2.q\2", 9},        /* a reserved key */
         {"\7\xff\xff\xff\xff\1a\2", 8}, /* larger than it is */
+        {"\3\x80\0", 3},                /* varints longer than need be */
+        {"\3\xff\x80\0", 4},
+        {"\5\x82\0hi", 5},
+        {"\7\4\0\0\0\x81\0a\2", 9},
+        {"\x12\3\x80\0", 4},
     };
     for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++)
         CHECK_NOTE(larder_node_validate(malformed[i], NULL) < 0, "malformed node %zu", i);
+}
+
+static void a_builder_ends_at_the_limit_of_a_node(void) {
+    larder_node_builder *full = NULL;
+    larder_leaf leaf = {.type = LARDER_NODE_TRUE};
+    CHECK_OK(larder_node_builder_create(NULL, &full, &test_error));
+    CHECK_OK(larder_node_builder_begin_children(full, NULL, &test_error));
+    CHECK_OK(larder_node_builder_key(full, test_text("a"), &test_error));
+    size_t size = full->bytes.size_bytes;
+    full->bytes.size_bytes = LARDER_NODE_MAX_BYTES + 1; /* as if so much were there */
+    CHECK_STATUS(larder_node_builder_leaf(full, &leaf, NULL, &test_error), LARDER_E_TOO_LARGE);
+    full->bytes.size_bytes = size;
+    CHECK_OK(larder_node_builder_leaf(full, &leaf, NULL, &test_error));
+    larder_node_builder_close(full);
 }
 
 static void values_are_in_index_order(void) {
@@ -136,6 +155,7 @@ static const test_case cases[] = {
     {"children are these bytes", children_are_these_bytes},
     {"the builder refuses what is no node", the_builder_refuses_what_is_no_node},
     {"malformed nodes are refused", malformed_nodes_are_refused},
+    {"a builder ends at the limit of a node", a_builder_ends_at_the_limit_of_a_node},
     {"values are in index order", values_are_in_index_order},
 };
 TEST_SUITE(node_plain, cases);

@@ -100,7 +100,9 @@ static void malformed_text_is_refused(void) {
 
 static void malformed_bytes_are_refused(void) {
     static const char *const paths[] = {
-        "", "00", "01", "02 61", "01 61 00", "01 61 80", "01 ff", "ffffffffffffffffffff01 61"};
+        "",         "00",        "01",           "02 61",
+        "01 61 00", "01 61 80",  "01 ff",        "ffffffffffffffffffff01 61",
+        "8100 61",  "818000 61", "01 61 8100 61"}; /* sizes longer than need be */
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         uint8_t buffer[64];
         size_t needed;
@@ -108,6 +110,16 @@ static void malformed_bytes_are_refused(void) {
                                       &test_error) == LARDER_E_INVALID_NAME,
                    "accepted: %s", paths[i]);
     }
+    larder_record record = make_open(make_record(1, "a", make_integer(1)));
+    larder_bytes value, plain, padded = make_hex("8100 61");
+    larder_field field;
+    larder_builder *builder = NULL;
+    larder_field_init(&field, padded);
+    CHECK_STATUS(larder_record_find(&record, &field, &value, NULL), LARDER_E_INVALID_NAME);
+    CHECK_OK(larder_builder_create(NULL, &builder, &test_error));
+    CHECK_STATUS(larder_record_patch(&record, &record, &padded, 1, builder, &plain, &test_error),
+                 LARDER_E_INVALID_NAME);
+    larder_builder_close(builder);
 }
 
 static void random_segments_round_trip(void) {

@@ -426,6 +426,40 @@ static void random_uses_agree_with_a_model(void) {
     store_close(env);
 }
 
+/* And marks of use that no clock has made: a caller can put them there by name. */
+static void times_at_their_limits_are_counted(void) {
+    static const int64_t latest = INT64_C(253402300799) * SECOND;
+    static const int64_t ages[] = {1, 1000 * SECOND, INT64_MAX - 1, INT64_MAX};
+    static const int64_t until[] = {INT64_MIN, -1, 0, INT64_MAX, INT64_MIN + 1, INT64_MAX - 1};
+    larder_env *env = store_open();
+    CHECK_STATUS(larder_lru_set_time(env, latest + 1, &test_error), LARDER_E_INVALID_ARGUMENT);
+    CHECK_STATUS(larder_lru_set_time(env, INT64_MAX, &test_error), LARDER_E_INVALID_ARGUMENT);
+    CHECK_OK(larder_lru_set_time(env, INT64_MIN, &test_error));
+    for (size_t i = 0; i < sizeof ages / sizeof ages[0]; i++) {
+        larder_cache_rule rule = rule_of(LARDER_RULE_GROUP, "c", 0);
+        rule.max_age_us = ages[i];
+        set_rules(env, &rule, 1);
+        for (int64_t now = 0; now <= latest; now += latest) {
+            CHECK_OK(larder_lru_set_time(env, now, &test_error));
+            lru_put(env, "c/a", 100);
+            lru_reclaim(env, -1);
+        }
+        uint8_t marks[12 * 6] = {0};
+        for (size_t m = 0; m < 6; m++)
+            memcpy(marks + 12 * m + 4, &until[m], sizeof until[m]);
+        larder_txn *txn = store_write(env);
+        CHECK_OK(larder_named_put(txn, LARDER_NAMED_SHARED, test_text("useTimes"), (larder_time){0},
+                                  (larder_bytes){marks + 12 * i, sizeof marks - 12 * i},
+                                  &test_error));
+        store_commit(txn);
+        set_rules(env, &rule, 1); /* and they are read again */
+        lru_put(env, "c/b", 100);
+        lru_reclaim(env, -1);
+    }
+    store_check(env);
+    store_close(env);
+}
+
 static const test_case cases[] = {
     {"rules are stored and counted", rules_are_stored_and_counted},
     {"contradictions are refused", contradictions_are_refused},
@@ -438,6 +472,7 @@ static const test_case cases[] = {
      the_oldest_of_a_collection_go_above_its_limit},
     {"a document is never too old too early", a_document_is_never_too_old_too_early},
     {"a walk by rules goes in small steps", a_walk_by_rules_goes_in_small_steps},
+    {"times at their limits are counted", times_at_their_limits_are_counted},
     {"random uses agree with a model", random_uses_agree_with_a_model},
 };
 TEST_SUITE(rules, cases);

@@ -62,6 +62,7 @@
     SUITE(copy)                                                                                    \
     SUITE(check_nodes)                                                                             \
     SUITE(check)                                                                                   \
+    SUITE(refusal)                                                                                 \
     SUITE(differential)                                                                            \
     SUITE(thread)
 

@@ -18,7 +18,7 @@
  *     borrowed (larder_bytes) or written into the caller's buffer; no function returns memory
  *     to free. Buffer calls take (buffer, capacity_bytes, &needed_bytes): when the capacity is
  *     too small they return LARDER_E_BUFFER_TOO_SMALL, set needed_bytes and write nothing, so a
- *     call with a NULL buffer and 0 asks for the size.
+ *     call with a NULL buffer and 0 asks for the size. needed_bytes is never NULL.
  *  4. Lifetimes. Borrowed bytes that come out of a transaction die at the next write through
  *     that transaction or at its end, whichever is first. Bytes borrowed from a scan's scratch
  *     (decoded ids) die at the next call on that scan. Bytes borrowed from a builder die at its
@@ -35,6 +35,15 @@
  *  9. Processes. A store is opened by one process at a time unless LARDER_OPEN_SHARED is set by
  *     all of them, or LARDER_OPEN_READ_ONLY by the later ones. Handles do not survive fork().
  * 10. ABI. Within one major version functions and constants are only added.
+ * 11. Refusals. NULL is accepted for errors, callbacks and their contexts, by closing functions, and
+ *     where a comment says "nullable" or "NULL". Refused, before anything is read or changed, are any
+ *     other NULL; bytes and arrays that are NULL but not empty, or larger than 1 GiB; a NULL buffer
+ *     with a capacity; a struct_bytes that is not set; an allocator without one of its functions; and
+ *     a handle of before a fork(). The status is LARDER_E_FORKED, LARDER_E_INVALID_ARGUMENT,
+ *     LARDER_E_INVALID_NAME or LARDER_E_INVALID_RECORD, of a size also LARDER_E_TOO_LARGE, and
+ *     functions that return a size answer with it, too; functions without a status do nothing, or
+ *     answer 0, NULL or "". Every integer may have any
+ *     value: one out of range is refused, or is the number of nothing that is there.
  */
 #ifndef LARDER_H
 #define LARDER_H
@@ -214,7 +223,8 @@ enum {
 typedef void (*larder_log_function)(void *context, int32_t level, const char *message);
 
 /* Memory for the library's own structures (LMDB's and zstd's come from malloc). allocate
- * returns NULL when there is none; every size is above 0; release gets what allocate gave. */
+ * returns NULL when there is none; every size is above 0; release gets what allocate gave. Neither
+ * function may be NULL. */
 typedef struct larder_allocator {
     void *context;
     void *(*allocate)(void *context, size_t size_bytes);
@@ -244,6 +254,7 @@ typedef struct larder_env_options {
     uint64_t log_bytes; /* the write-ahead log grows to this; 0: the default, 16 MiB */
 } larder_env_options;
 
+/* An init function sets struct_bytes and defaults, and the rest to 0. */
 LARDER_API void larder_env_options_init(larder_env_options *options, size_t struct_bytes);
 
 /* Opens the store in the directory path. options may be NULL for the defaults. Cleans stale
@@ -458,7 +469,8 @@ LARDER_API int32_t larder_order_encode_type(int32_t type, int32_t end, int32_t d
 /* ---------------------------------------------------------------- field paths (free) ------ */
 
 /* A field path is encoded as its segments one after the other, each as a varint length and the
- * UTF-8 name: segments may hold dots and quotes. */
+ * UTF-8 name: segments may hold dots and quotes. A path has one encoding: varints longer than they
+ * need be are refused. */
 LARDER_API int32_t larder_path_encode(const larder_bytes *segments, size_t segment_count,
                                       void *buffer, size_t capacity_bytes, size_t *needed_bytes,
                                       larder_error *error);
@@ -714,6 +726,7 @@ typedef struct larder_scan_options {
     larder_bytes start;
     larder_bytes end;
 } larder_scan_options;
+/* In place of options NULL means these. */
 LARDER_API void larder_scan_options_init(larder_scan_options *options, size_t struct_bytes);
 
 /* Documents of one collection in name order (numeric ids first). */
@@ -799,6 +812,7 @@ LARDER_API int32_t larder_mutation_next_user(const larder_txn *txn, const larder
 LARDER_API int32_t larder_overlay_put(larder_txn *txn, larder_bytes user, larder_bytes name,
                                       int64_t largest_batch_id, larder_bytes plain,
                                       larder_bytes payload, larder_error *error);
+/* payload is nullable. */
 LARDER_API int32_t larder_overlay_get(const larder_txn *txn, larder_bytes user, larder_bytes name,
                                       larder_document *view, larder_bytes *payload,
                                       larder_error *error);
@@ -885,7 +899,7 @@ enum {
     LARDER_NAMED_SHARED = 7       /* what those clients have in common, e.g. who is primary */
 };
 /* time: a bundle's create time, a named query's read time, the rejection's time. Name: 1 ..
- * 1,500 bytes. */
+ * 1,500 bytes. Nullable where they come out: time and payload. */
 LARDER_API int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name,
                                     larder_time time, larder_bytes payload, larder_error *error);
 LARDER_API int32_t larder_named_get(const larder_txn *txn, int32_t kind, larder_bytes name,
@@ -981,7 +995,8 @@ LARDER_API int32_t larder_set_scan(larder_set *set, const larder_scan_options *o
  * the Realtime Database's: 32-bit integers by number, then everything else by UTF-16 code unit.
  * A path is keys joined by slashes; "" is the root.
  *
- * Encoded, a node is (integers in varints of 7 bits a byte, lowest first; sizes in bytes)
+ * Encoded, a node is (integers in varints of 7 bits a byte, lowest first, as short as they can be;
+ * sizes in bytes)
  *
  *     head    type (low 4 bits, LARDER_NODE_...), 0x10: a priority follows, a leaf of its own
  *     leaf    FALSE, TRUE: nothing more; INTEGER: zigzag varint; DOUBLE: 8 bytes, little-endian;
@@ -1028,7 +1043,8 @@ typedef struct larder_node {
 
 /* ---- encoded nodes (free) ---- */
 
-/* Below, equal to or above 0, in key order. Only equal keys compare equal. */
+/* Below, equal to or above 0, in key order. Only equal keys compare equal; bytes that cannot be read
+ * are below all others. */
 LARDER_API int32_t larder_node_compare_keys(larder_bytes left, larder_bytes right);
 /* Checks everything: sizes, types, keys and their order, UTF-8, depth. E_INVALID_RECORD,
  * E_TOO_DEEP, E_TOO_LARGE. */
@@ -1252,7 +1268,7 @@ typedef struct larder_train_result {
 /* Trains a dictionary from a spread of the store's own cold parts and makes it the one in use
  * for what is written from now on; older ones stay readable. 0 for a parameter: the default
  * (8 KiB, 256 KiB). LARDER_NOT_FOUND, and nothing done, when there are too few cold parts or
- * the new one would not be smaller. */
+ * the new one would not be smaller. result is nullable. */
 LARDER_API int32_t larder_blob_train(larder_txn *txn, size_t dictionary_bytes,
                                      size_t max_sample_bytes, larder_train_result *result,
                                      larder_error *error);
@@ -1340,8 +1356,8 @@ LARDER_API int32_t larder_cache_rules_set(larder_txn *txn, const larder_cache_ru
  * a group. path is borrowed. */
 LARDER_API int32_t larder_cache_rules_get(const larder_txn *txn, size_t index,
                                           larder_cache_rule *rule, larder_error *error);
-/* The time that ages are counted by, in microseconds since 1970; negative: the system's, as it is
- * at first. */
+/* The time that ages are counted by, in microseconds since 1970 and up to the year 9999; negative:
+ * the system's, as it is at first. */
 LARDER_API int32_t larder_lru_set_time(larder_env *env, int64_t now_us, larder_error *error);
 
 typedef struct larder_lru_result {

@@ -1,7 +1,16 @@
-/* bytes.c - the allocator, the growing buffer and the UTF-8 check. */
+/* bytes.c - callers' structs, the allocator, the growing buffer, the UTF-8 check, varints. */
 #include "bytes.h"
 
 #include <stdlib.h>
+
+void larder__struct_init(void *to, size_t struct_bytes, const void *defaults,
+                         size_t defaults_bytes) {
+    static const size_t refused = 0;
+    bool is_sound = struct_bytes <= LARDER__STRUCT_MAX;
+    if (is_sound) memset(to, 0, struct_bytes);
+    memcpy(to, defaults, struct_bytes < defaults_bytes ? struct_bytes : defaults_bytes);
+    if (!is_sound) memcpy(to, &refused, sizeof refused);
+}
 
 static void *default_allocate(void *context, size_t size_bytes) {
     (void)context;
@@ -83,6 +92,7 @@ static size_t character_bytes(const uint8_t *p, size_t left) {
 bool larder__utf8_is_valid(larder_bytes text) {
     size_t size = text.size_bytes;
     if (size == 0) return true;
+    if (!larder__is_input(text)) return false;
     const uint8_t *p = text.data;
     const uint8_t *end = p + size;
     if (size < 8) {
@@ -127,7 +137,8 @@ size_t larder__varint_get_long(const uint8_t *from, const uint8_t *end, uint64_t
             word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
             word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
             *v = (word & 0x0fffffffu) | (word & 0x0fffffff00000000u) >> 4;
-            return (size_t)__builtin_ctzll(stop) / 8 + 1;
+            size_t n = (size_t)__builtin_ctzll(stop) / 8 + 1;
+            return n == 1 || from[n - 1] != 0 ? n : 0;
         }
     }
     for (size_t n = 0; n < LARDER__VARINT_MAX && from + n < end; n++) {
@@ -136,7 +147,7 @@ size_t larder__varint_get_long(const uint8_t *from, const uint8_t *end, uint64_t
         value |= (uint64_t)(byte & 0x7f) << (7 * n);
         if (byte < 0x80) {
             *v = value;
-            return n + 1;
+            return n == 0 || byte != 0 ? n + 1 : 0;
         }
     }
     return 0;

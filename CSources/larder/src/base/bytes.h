@@ -23,6 +23,37 @@ static inline larder_bytes larder__bytes(const void *data, size_t size_bytes) {
 static inline const uint8_t *larder__begin(larder_bytes bytes) {
     return (const uint8_t *)bytes.data;
 }
+
+/* ---- what callers give: each public call looks at it here first ---- */
+
+/* The most that a call takes of bytes, or of an array: nothing larger is read. */
+#define LARDER__INPUT_MAX ((size_t)1 << 30)
+/* The largest struct that a caller of a later version has. */
+#define LARDER__STRUCT_MAX 4096
+
+/* Whether the items of an array can be read. */
+static inline bool larder__is_array(const void *items, size_t count, size_t item_bytes) {
+    return count == 0 || (items != NULL && count <= LARDER__INPUT_MAX / item_bytes);
+}
+static inline bool larder__is_input(larder_bytes bytes) {
+    return larder__is_array(bytes.data, bytes.size_bytes, 1);
+}
+/* The bytes, or none where they cannot be read: for what is malformed when it is empty. */
+static inline larder_bytes larder__input(larder_bytes bytes) {
+    return larder__is_input(bytes) ? bytes : larder__bytes(NULL, 0);
+}
+/* Whether a caller's buffer is there: a missing one has no capacity. */
+static inline bool larder__is_room(const void *buffer, size_t capacity) {
+    return buffer != NULL || capacity == 0;
+}
+/* NULL is the default allocator. */
+static inline bool larder__is_allocator(const larder_allocator *allocator) {
+    return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
+}
+/* Fills a caller's struct, which may be of another version, with defaults. One that is said to be larger
+ * than any gets a struct_bytes of 0, which every call refuses. */
+void larder__struct_init(void *to, size_t struct_bytes, const void *defaults,
+                         size_t defaults_bytes);
 static inline bool larder__bytes_equal(larder_bytes a, larder_bytes b) {
     return a.size_bytes == b.size_bytes &&
            (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
@@ -70,7 +101,8 @@ static inline void larder__store64_big(void *to, uint64_t v) {
     larder__store64(to, __builtin_bswap64(v));
 }
 
-/* LEB128, at most 10 bytes. */
+/* LEB128, at most 10 bytes, and no more than are needed: a number has one form, because bytes that
+ * hold it are compared and used as keys. */
 #define LARDER__VARINT_MAX 10
 static inline size_t larder__varint_size(uint64_t v) {
     size_t n = 1;
@@ -97,7 +129,8 @@ static inline const uint8_t *larder__varint_skip(const uint8_t *from, const uint
         if (*from++ < 0x80) return from;
     return NULL;
 }
-/* The bytes read, or 0 when the varint does not end before end or exceeds 64 bits. */
+/* The bytes read, or 0 when the varint does not end before end, exceeds 64 bits or is longer than it
+ * need be. */
 static inline size_t larder__varint_get(const uint8_t *from, const uint8_t *end, uint64_t *v) {
     if (from < end && *from < 0x80) {
         *v = *from;
@@ -105,7 +138,7 @@ static inline size_t larder__varint_get(const uint8_t *from, const uint8_t *end,
     }
     if (end - from >= 2 && from[1] < 0x80) {
         *v = (from[0] & 0x7fu) | (uint64_t)from[1] << 7;
-        return 2;
+        return from[1] != 0 ? 2 : 0;
     }
     return larder__varint_get_long(from, end, v);
 }
@@ -135,7 +168,7 @@ void larder__hash128(larder_bytes bytes, uint8_t out[16]);
 /* A 64-bit hash for in-memory tables; not stable. */
 uint64_t larder__hash64(larder_bytes bytes);
 
-/* 1 when the bytes are well-formed UTF-8. */
+/* Whether a caller's bytes can be read and are well-formed UTF-8. */
 bool larder__utf8_is_valid(larder_bytes text);
 
 /* A buffer that grows; memory from the allocator. Zero-initialise with the allocator set. */

@@ -8,6 +8,8 @@
 #include "error.h"
 #include "process.h"
 
+/* No frame of a payload has more bytes. */
+#define FRAME_MAX ZSTD_COMPRESSBOUND(LARDER_PAYLOAD_MAX_BYTES)
 /* Small frames gain little from higher levels, which take several times as long. */
 #define LEVEL 1
 
@@ -41,8 +43,8 @@ void larder_compressor_close(larder_compressor *compressor) {
 
 static bool are_valid(const larder_compressor *compressor, larder_bytes bytes, const void *buffer,
                       size_t capacity_bytes, const size_t *needed_bytes) {
-    return compressor != NULL && needed_bytes != NULL &&
-           (bytes.data != NULL || bytes.size_bytes == 0) && (buffer != NULL || capacity_bytes == 0);
+    return compressor != NULL && needed_bytes != NULL && larder__is_input(bytes) &&
+           larder__is_room(buffer, capacity_bytes);
 }
 
 int32_t larder_compressor_compress(larder_compressor *compressor, larder_bytes raw, void *buffer,
@@ -53,13 +55,14 @@ int32_t larder_compressor_compress(larder_compressor *compressor, larder_bytes r
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "compress takes a compressor, up to %d bytes, and a place for the size",
                             LARDER_PAYLOAD_MAX_BYTES);
-    size_t got = ZSTD_compressCCtx(compressor->encoder, buffer, capacity_bytes, raw.data,
+    size_t bound = ZSTD_compressBound(raw.size_bytes);
+    size_t got = ZSTD_compressCCtx(compressor->encoder, buffer,
+                                   capacity_bytes < bound ? capacity_bytes : bound, raw.data,
                                    raw.size_bytes, LEVEL);
     if (!ZSTD_isError(got)) {
         *needed_bytes = got;
         return LARDER_OK;
     }
-    size_t bound = ZSTD_compressBound(raw.size_bytes);
     if (capacity_bytes >= bound)
         return larder__fail(error, LARDER_E_NO_MEMORY, "compressing: %s", ZSTD_getErrorName(got));
     *needed_bytes = bound;
@@ -75,8 +78,8 @@ int32_t larder_compressor_decompress(larder_compressor *compressor, larder_bytes
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "decompress takes a compressor, a frame, and a place for the size");
     unsigned long long raw_bytes = ZSTD_getFrameContentSize(frame.data, frame.size_bytes);
-    if (raw_bytes == ZSTD_CONTENTSIZE_UNKNOWN || raw_bytes == ZSTD_CONTENTSIZE_ERROR ||
-        raw_bytes > LARDER_PAYLOAD_MAX_BYTES)
+    if (frame.size_bytes > FRAME_MAX || raw_bytes == ZSTD_CONTENTSIZE_UNKNOWN ||
+        raw_bytes == ZSTD_CONTENTSIZE_ERROR || raw_bytes > LARDER_PAYLOAD_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_RECORD, "not a frame of a compressor");
     *needed_bytes = (size_t)raw_bytes;
     if (capacity_bytes < raw_bytes)

@@ -84,7 +84,8 @@ bool larder__batch_parse(larder_bytes row, int64_t batch_id, larder_batch *batch
 
 int32_t larder_batch_get_document(const larder_batch *batch, size_t position,
                                   larder_mutation_document *document) {
-    if (!batch || !document) return LARDER_E_INVALID_ARGUMENT;
+    if (!batch || !document || !larder__is_input(batch->documents))
+        return LARDER_E_INVALID_ARGUMENT;
     if (position >= batch->document_count) return LARDER_NOT_FOUND;
     const uint8_t *at = batch->documents.data, *end = at + batch->documents.size_bytes;
     uint64_t count;

@@ -100,7 +100,7 @@ static void close_paths(larder_scan *base) { larder__cursor_close(&((path_scan *
 
 int32_t larder_collection_scan(const larder_txn *txn, larder_bytes parent, larder_scan **scan,
                                larder_error *error) {
-    int32_t status = larder__txn_check_read(txn, error);
+    int32_t status = larder__scan_check_open(txn, scan, error);
     if (status == LARDER_OK && parent.size_bytes > 0) status = larder__path_check(parent, 0, error);
     if (status != LARDER_OK) return status;
     larder_scan *created;

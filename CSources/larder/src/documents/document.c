@@ -13,8 +13,7 @@
 void larder_document_info_init(larder_document_info *info, size_t struct_bytes) {
     if (info == NULL) return;
     larder_document_info defaults = {.struct_bytes = struct_bytes, .state = LARDER_DOCUMENT_FOUND};
-    memset(info, 0, struct_bytes);
-    memcpy(info, &defaults, struct_bytes < sizeof defaults ? struct_bytes : sizeof defaults);
+    larder__struct_init(info, struct_bytes, &defaults, sizeof defaults);
 }
 
 static larder__key read_time_key(uint64_t collection, larder_time time, larder_bytes id) {

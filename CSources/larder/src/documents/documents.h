@@ -106,6 +106,9 @@ typedef struct larder__ahead {
     uintptr_t last;
     uintptr_t chunks[LARDER__AHEAD_SLOTS];
 } larder__ahead;
+/* Whether a scan can be opened in the transaction, and handed over. */
+int32_t larder__scan_check_open(const larder_txn *txn, larder_scan *const *scan,
+                                larder_error *error);
 /* Checks the caller's options (nullable) and copies them. */
 int32_t larder__scan_options(const larder_scan_options *given, larder_scan_options *options,
                              larder_error *error);

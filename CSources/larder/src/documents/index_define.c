@@ -22,14 +22,17 @@ static int32_t check_field_path(larder_bytes path, size_t position, larder_error
     if (path.size_bytes == 0 || path.data == NULL)
         return larder__fail(error, LARDER_E_INVALID_NAME, "the field path of segment %zu is empty",
                             position + 1);
+    if (path.size_bytes > 2 * LARDER_FIELD_NAME_MAX_BYTES)
+        return larder__fail(error, LARDER_E_INVALID_NAME,
+                            "the field path of segment %zu has %zu bytes", position + 1,
+                            path.size_bytes);
     const uint8_t *at = path.data, *end = at + path.size_bytes;
     larder_bytes name, first = {NULL, 0};
     size_t count = 0, text_bytes = 0;
     while (larder__path_next(&at, end, &name)) {
-        if (name.size_bytes == 0 || !larder__utf8_is_valid(name))
+        if (!larder__utf8_is_valid(name))
             return larder__fail(error, LARDER_E_INVALID_NAME,
-                                "the field path of segment %zu has an empty name or one that is "
-                                "not UTF-8",
+                                "the field path of segment %zu has a name that is not UTF-8",
                                 position + 1);
         if (count++ == 0) first = name;
         text_bytes += name.size_bytes + 1;

@@ -355,9 +355,7 @@ int32_t larder_index_scan(const larder_txn *txn, uint32_t index_id, larder_bytes
     larder__index_row row;
     uint64_t collection, user = 0;
     bool has_user;
-    int32_t status = larder__txn_check_read(txn, error);
-    if (status == LARDER_OK && scan == NULL)
-        status = larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan is NULL");
+    int32_t status = larder__scan_check_open(txn, scan, error);
     if (status == LARDER_OK) status = larder__scan_options(options, &checked, error);
     if (status == LARDER_OK) status = larder__index_read(txn, index_id, &row, error);
     if (status != LARDER_OK) return status;

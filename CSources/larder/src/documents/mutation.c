@@ -11,8 +11,6 @@
 
 enum { ERROR_MAX_BYTES = 1024 };
 
-static bool is_input(larder_bytes bytes) { return bytes.size_bytes == 0 || bytes.data != NULL; }
-
 static void batch_key(larder__key *key, uint64_t user, int64_t batch_id) {
     larder__key_clear(key);
     larder__key_number(key, user);
@@ -65,7 +63,7 @@ int32_t larder_mutation_next_user(const larder_txn *txn, const larder_bytes *aft
     larder__key key;
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (!user || (after && !is_input(*after)))
+    if (!user || (after && !larder__is_input(*after)))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "user or after is NULL");
     if (after && after->size_bytes > LARDER_USER_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_NAME, "a user has at most %d bytes",
@@ -110,9 +108,10 @@ int32_t larder_mutation_next_user(const larder_txn *txn, const larder_bytes *aft
 static int32_t check_append(larder_time local_write_time, const larder_mutation_document *documents,
                             size_t document_count, larder_bytes payload, const int64_t *batch_id,
                             larder_error *error) {
-    if (!batch_id || !is_input(payload) || (document_count > 0 && !documents))
+    if (!batch_id || !larder__is_input(payload) ||
+        !larder__is_array(documents, document_count, sizeof *documents))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "batch_id, documents or payload is NULL");
+                            "batch_id, documents or payload is NULL or too long");
     if (!larder__time_is_valid(local_write_time))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the local write time is no time");
     if (payload.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
@@ -350,7 +349,7 @@ static larder_bytes cut_text(larder_bytes text) {
     size_t size = text.size_bytes;
     if (size > ERROR_MAX_BYTES) {
         size = ERROR_MAX_BYTES;
-        while (size > 0 && (larder__begin(text)[size] & 0xc0) == 0x80)
+        for (int i = 0; i < 3 && (larder__begin(text)[size] & 0xc0) == 0x80; i++)
             size--;
     }
     return larder__bytes(text.data, size);
@@ -364,7 +363,10 @@ int32_t larder_mutation_record_attempt(larder_txn *txn, larder_bytes user, int64
     uint64_t number;
     int32_t status = larder__txn_check_write(txn, error);
     if (status != LARDER_OK) return status;
-    if (!is_input(error_text) || !larder__utf8_is_valid(error_text))
+    if (!larder__is_input(error_text))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the error text is NULL");
+    error_text = cut_text(error_text);
+    if (!larder__utf8_is_valid(error_text))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the error text is not UTF-8");
     if (!larder__time_is_valid(when))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the attempt's time is no time");
@@ -374,7 +376,7 @@ int32_t larder_mutation_record_attempt(larder_txn *txn, larder_bytes user, int64
     if (status != LARDER_OK) return larder__txn_note(txn, status);
     if (batch.attempt_count < UINT32_MAX) batch.attempt_count++;
     batch.last_attempt = when;
-    batch.last_error = cut_text(error_text);
+    batch.last_error = error_text;
     txn->row.size_bytes = 0;
     if (!larder__batch_append(&txn->row, &batch) ||
         !larder__buffer_append(&txn->row, batch.documents.data, batch.documents.size_bytes))
@@ -398,7 +400,7 @@ int32_t larder_mutation_find_document(const larder_txn *txn, larder_bytes user, 
     uint64_t number, collection;
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (!id_count || (!ids && capacity > 0))
+    if (!id_count || !larder__is_room(ids, capacity))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "ids or id_count is NULL");
     status = larder__name_find(txn, name, &collection, &id, error);
     if (status < 0) return status;
@@ -471,7 +473,7 @@ int32_t larder_mutation_find_collection(const larder_txn *txn, larder_bytes user
     uint64_t number, collection;
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (!id_count || (!ids && capacity > 0))
+    if (!id_count || !larder__is_room(ids, capacity))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "ids or id_count is NULL");
     status = larder__collection_find(txn, path, &collection, error);
     if (status < 0) return status;

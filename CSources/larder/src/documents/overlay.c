@@ -242,7 +242,7 @@ int32_t larder_overlay_put(larder_txn *txn, larder_bytes user, larder_bytes name
     if (status != LARDER_OK) return status;
     if (largest_batch_id <= 0)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "batch ids are above 0");
-    if ((plain.size_bytes > 0 && !plain.data) || (payload.size_bytes > 0 && !payload.data))
+    if (!larder__is_input(plain) || !larder__is_input(payload))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "plain or payload is NULL");
     if (payload.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
         return larder__fail(error, LARDER_E_TOO_LARGE, "the payload has %zu bytes; %d are allowed",

@@ -67,9 +67,8 @@ static int32_t next_of_batch(larder_scan *base, larder_document *view, larder_er
 static int32_t create(const larder_txn *txn, larder_bytes user, larder_scan **scan,
                       overlay_scan **created, larder_error *error) {
     uint64_t number = 0;
-    int32_t status = larder__txn_check_read(txn, error);
+    int32_t status = larder__scan_check_open(txn, scan, error);
     if (status != LARDER_OK) return status;
-    if (!scan) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan is NULL");
     int32_t user_status = larder__user_find(txn, user, &number, error);
     if (user_status < 0) return user_status;
     larder_scan *base;

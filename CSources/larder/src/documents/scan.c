@@ -14,8 +14,15 @@
 void larder_scan_options_init(larder_scan_options *options, size_t struct_bytes) {
     if (options == NULL) return;
     larder_scan_options defaults = {.struct_bytes = struct_bytes};
-    memset(options, 0, struct_bytes);
-    memcpy(options, &defaults, struct_bytes < sizeof defaults ? struct_bytes : sizeof defaults);
+    larder__struct_init(options, struct_bytes, &defaults, sizeof defaults);
+}
+
+int32_t larder__scan_check_open(const larder_txn *txn, larder_scan *const *scan,
+                                larder_error *error) {
+    int32_t status = larder__txn_check_read(txn, error);
+    if (status == LARDER_OK && scan == NULL)
+        status = larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan is NULL");
+    return status;
 }
 
 int32_t larder__scan_options(const larder_scan_options *given, larder_scan_options *options,
@@ -31,9 +38,9 @@ int32_t larder__scan_options(const larder_scan_options *given, larder_scan_optio
     if ((options->flags & ~known) != 0)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "unknown scan flags 0x%x",
                             options->flags);
-    if ((options->start.data == NULL && options->start.size_bytes > 0) ||
-        (options->end.data == NULL && options->end.size_bytes > 0))
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound is NULL");
+    if (!larder__is_input(options->start) || !larder__is_input(options->end) ||
+        !larder__is_input(options->user))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound or the user is NULL");
     return LARDER_OK;
 }
 
@@ -41,7 +48,6 @@ int32_t larder__scan_create(const larder_txn *txn, size_t size_bytes,
                             const larder_scan_options *options, larder_scan **scan,
                             larder_error *error) {
     larder_scan_options checked;
-    if (scan == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan is NULL");
     int32_t status = larder__scan_options(options, &checked, error);
     if (status != LARDER_OK) return status;
     larder_scan *created = larder__allocate(&txn->env->allocator, size_bytes);
@@ -217,8 +223,8 @@ static void close_collection(larder_scan *base) {
 /* Ids given as bounds must be ids. */
 static int32_t check_id_bound(larder_bytes id, larder_error *error) {
     if (id.size_bytes == 0) return LARDER_OK;
-    if (id.size_bytes > LARDER_ID_MAX_BYTES || memchr(id.data, '/', id.size_bytes) != NULL ||
-        !larder__utf8_is_valid(id))
+    if (id.size_bytes > LARDER_ID_MAX_BYTES || !larder__utf8_is_valid(id) ||
+        memchr(id.data, '/', id.size_bytes) != NULL)
         return larder__fail(error, LARDER_E_INVALID_NAME, "a bound that is not a document id");
     return LARDER_OK;
 }
@@ -226,7 +232,7 @@ static int32_t check_id_bound(larder_bytes id, larder_error *error) {
 int32_t larder_scan_collection(const larder_txn *txn, larder_bytes path,
                                const larder_scan_options *options, larder_scan **scan,
                                larder_error *error) {
-    int32_t status = larder__txn_check_read(txn, error);
+    int32_t status = larder__scan_check_open(txn, scan, error);
     larder_scan_options o;
     if (status == LARDER_OK) status = larder__scan_options(options, &o, error);
     if (status == LARDER_OK) status = check_id_bound(o.start, error);
@@ -316,7 +322,7 @@ static void close_read_time(larder_scan *base) {
 int32_t larder_scan_read_time(const larder_txn *txn, larder_bytes path, larder_time since,
                               larder_bytes since_id, const larder_scan_options *options,
                               larder_scan **scan, larder_error *error) {
-    int32_t status = larder__txn_check_read(txn, error);
+    int32_t status = larder__scan_check_open(txn, scan, error);
     if (status == LARDER_OK) status = check_id_bound(since_id, error);
     if (status != LARDER_OK) return status;
     if (options != NULL && options->struct_bytes >= sizeof *options &&

@@ -263,7 +263,7 @@ static void close_group(larder_scan *base) {
 int32_t larder_scan_group(const larder_txn *txn, larder_bytes group,
                           const larder_scan_options *options, larder_scan **scan,
                           larder_error *error) {
-    int32_t status = larder__txn_check_read(txn, error);
+    int32_t status = larder__scan_check_open(txn, scan, error);
     larder_scan_options o;
     if (status == LARDER_OK) status = larder__scan_options(options, &o, error);
     if (status == LARDER_OK && o.start.size_bytes > 0)

@@ -210,7 +210,7 @@ int32_t larder_target_find(const larder_txn *txn, larder_bytes canonical_id, int
     larder__key prefix;
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (!id_count || (!ids && capacity > 0) || (canonical_id.size_bytes > 0 && !canonical_id.data))
+    if (!id_count || !larder__is_room(ids, capacity) || !larder__is_input(canonical_id))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "canonical_id, ids or id_count is NULL");
     *id_count = 0;
@@ -262,16 +262,14 @@ int32_t larder__target_epoch(const larder_txn *txn, int32_t target_id, uint32_t 
 
 /* ---- write ---- */
 
-static bool is_input(larder_bytes bytes) { return bytes.size_bytes == 0 || bytes.data != NULL; }
-
 static int32_t check_target(const larder_target *target, larder_error *error) {
     int32_t status = check_struct(target, error);
     if (status != LARDER_OK) return status;
     if (target->target_id <= 0)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "target ids are above 0, not %d",
                             target->target_id);
-    if (!is_input(target->resume_token) || !is_input(target->canonical_id) ||
-        !is_input(target->query))
+    if (!larder__is_input(target->resume_token) || !larder__is_input(target->canonical_id) ||
+        !larder__is_input(target->query))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "resume_token, canonical_id or query is NULL");
     if (!larder__time_is_valid(target->snapshot_version) ||

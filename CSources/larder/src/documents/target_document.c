@@ -118,8 +118,8 @@ static int32_t remove_names(larder_txn *txn, int32_t target_id, const larder_byt
 
 static int32_t check_names(const larder_bytes *names, size_t name_count, larder_error *error) {
     int32_t status = LARDER_OK;
-    if (name_count > 0 && !names)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "names are NULL");
+    if (!larder__is_array(names, name_count, sizeof *names))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "names are NULL or too many");
     for (size_t i = 0; i < name_count && status == LARDER_OK; i++)
         status = larder__path_check(names[i], 0, error);
     return status;
@@ -233,7 +233,7 @@ int32_t larder_target_find_document(const larder_txn *txn, larder_bytes name, in
     uint64_t collection;
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (!id_count || (!ids && capacity > 0))
+    if (!id_count || !larder__is_room(ids, capacity))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "ids or id_count is NULL");
     status = larder__name_find(txn, name, &collection, &id, error);
     if (status < 0) return status;
@@ -320,9 +320,8 @@ int32_t larder_target_scan(const larder_txn *txn, int32_t target_id,
                            larder_error *error) {
     larder__key prefix;
     larder_scan *base;
-    int32_t status = larder__txn_check_read(txn, error);
+    int32_t status = larder__scan_check_open(txn, scan, error);
     if (status != LARDER_OK) return status;
-    if (!scan) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan is NULL");
     status = larder__scan_create(txn, sizeof(target_scan), options, &base, error);
     if (status != LARDER_OK) return status;
     target_scan *created = (target_scan *)base;

@@ -22,12 +22,21 @@ static level *top_level(const larder_node_builder *b) {
     return (level *)(void *)b->levels.data + level_count(b) - 1;
 }
 
+static int32_t no_memory(larder_error *error) {
+    return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a node");
+}
+
+static int32_t misused(larder_error *error, const char *what) {
+    return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "%s", what);
+}
+
 int32_t larder_node_builder_create(const larder_allocator *allocator, larder_node_builder **builder,
                                    larder_error *error) {
-    if (builder == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "builder is NULL");
+    if (builder == NULL || !larder__is_allocator(allocator))
+        return misused(error, "builder or a function of the allocator is NULL");
     if (allocator == NULL) allocator = &larder__default_allocator;
     larder_node_builder *b = larder__allocate(allocator, sizeof *b);
-    if (b == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a builder");
+    if (b == NULL) return no_memory(error);
     memset(b, 0, sizeof *b);
     b->allocator = *allocator;
     b->bytes.allocator = b->levels.allocator = &b->allocator;
@@ -57,12 +66,9 @@ larder__buffer *larder__builder_begin(larder_node_builder *builder) {
     return &builder->bytes;
 }
 
-static int32_t no_memory(larder_error *error) {
-    return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a node");
-}
-
-static int32_t misused(larder_error *error, const char *what) {
-    return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "%s", what);
+static int32_t too_large(size_t size, larder_error *error) {
+    return larder__fail(error, LARDER_E_TOO_LARGE, "the node has %zu bytes; %d are allowed", size,
+                        LARDER_NODE_MAX_BYTES);
 }
 
 int32_t larder_node_builder_key(larder_node_builder *builder, larder_bytes key,
@@ -88,6 +94,7 @@ int32_t larder_node_builder_key(larder_node_builder *builder, larder_bytes key,
 /* Whether a node may come now. */
 static int32_t check_place(const larder_node_builder *b, larder_error *error) {
     if (b == NULL) return misused(error, "builder is NULL");
+    if (b->bytes.size_bytes > LARDER_NODE_MAX_BYTES) return too_large(b->bytes.size_bytes, error);
     if (level_count(b) == 0 && b->bytes.size_bytes > 0)
         return misused(error, "the node is complete");
     if (level_count(b) > 0 && b->key_at == NO_KEY) return misused(error, "the child has no key");
@@ -116,25 +123,20 @@ static int32_t put_priority(const larder_leaf *priority, larder__buffer *out, la
     if (priority == NULL || priority->type == LARDER_NODE_EMPTY) return LARDER_OK;
     if (!is_leaf_type(priority->type) || priority->type <= LARDER_NODE_TRUE)
         return misused(error, "a priority is a number, a string or a server value");
-    if (!larder__append_leaf(out, priority, larder__bytes(NULL, 0))) return no_memory(error);
-    uint32_t depth;
-    return larder__node_check(larder__bytes(out->data, out->size_bytes),
-                              LARDER__CHECK_SERVER_VALUES, &depth, error);
+    int32_t status = larder__leaf_check(priority, LARDER__CHECK_SERVER_VALUES, error);
+    if (status != LARDER_OK) return status;
+    return larder__append_leaf(out, priority, larder__bytes(NULL, 0)) ? LARDER_OK
+                                                                      : no_memory(error);
 }
 
 static int32_t add_leaf(larder_node_builder *b, const larder_leaf *leaf, larder_bytes priority,
                         larder_error *error) {
     size_t at = b->bytes.size_bytes;
-    uint32_t depth;
-    int32_t status = LARDER_OK;
-    if (!larder__append_leaf(&b->bytes, leaf, priority))
-        status = no_memory(error);
-    else
-        status = larder__node_check(larder__bytes(b->bytes.data + at, b->bytes.size_bytes - at),
-                                    LARDER__CHECK_SERVER_VALUES, &depth, error);
-    if (status != LARDER_OK) {
+    int32_t status = larder__leaf_check(leaf, LARDER__CHECK_SERVER_VALUES, error);
+    if (status != LARDER_OK) return status;
+    if (!larder__append_leaf(&b->bytes, leaf, priority)) {
         b->bytes.size_bytes = at;
-        return status;
+        return no_memory(error);
     }
     close_child(b);
     return LARDER_OK;
@@ -217,8 +219,7 @@ int32_t larder_node_builder_finish(larder_node_builder *builder, larder_bytes *e
     if (builder == NULL || encoded == NULL || level_count(builder) > 0)
         return misused(error, "children are still open, or an argument is NULL");
     if (builder->bytes.size_bytes > LARDER_NODE_MAX_BYTES)
-        return larder__fail(error, LARDER_E_TOO_LARGE, "the node has %zu bytes; %d are allowed",
-                            builder->bytes.size_bytes, LARDER_NODE_MAX_BYTES);
+        return too_large(builder->bytes.size_bytes, error);
     *encoded = larder__bytes(builder->bytes.data, builder->bytes.size_bytes);
     return LARDER_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#define PATH_MAX_BYTES (LARDER_NODE_DEPTH_MAX * (LARDER_NODE_KEY_MAX_BYTES + 1))
 #define INTEGER_MAX_BYTES 11
 #define INTEGER_FORM_BYTES 6
 #define INTEGER_MARK 0x01
@@ -139,7 +140,7 @@ int larder__node_key_compare(larder_bytes left, larder_bytes right) {
 }
 
 int32_t larder_node_compare_keys(larder_bytes left, larder_bytes right) {
-    return larder__node_key_compare(left, right);
+    return larder__node_key_compare(larder__input(left), larder__input(right));
 }
 
 bool larder__path_take(larder_bytes *path, larder_bytes *key) {
@@ -158,8 +159,12 @@ int32_t larder__node_path_check(larder_bytes path, bool may_end_in_priority, uin
     larder_bytes key;
     *depth = 0;
     if (path.size_bytes == 0) return LARDER_OK;
-    if (path.data == NULL || larder__begin(path)[path.size_bytes - 1] == '/')
-        return larder__fail(error, LARDER_E_INVALID_NAME, "a path is NULL or ends with a slash");
+    if (path.data == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a path is NULL");
+    if (path.size_bytes > PATH_MAX_BYTES)
+        return larder__fail(error, LARDER_E_INVALID_NAME, "a path has %zu bytes; %d are allowed",
+                            path.size_bytes, PATH_MAX_BYTES);
+    if (larder__begin(path)[path.size_bytes - 1] == '/')
+        return larder__fail(error, LARDER_E_INVALID_NAME, "a path ends with a slash");
     while (larder__path_take(&path, &key)) {
         if (++*depth > LARDER_NODE_DEPTH_MAX)
             return larder__fail(error, LARDER_E_TOO_DEEP, "a path has more than %d keys",

@@ -9,7 +9,6 @@
 
 #include "store/lru.h"
 
-#define PIN_PATH_MAX (LARDER_NODE_DEPTH_MAX * (LARDER_NODE_KEY_MAX_BYTES + 1))
 #define AT_PATH '='
 #define BELOW_PATH '>'
 
@@ -57,10 +56,9 @@ static int32_t each_name(larder_env *env, uint64_t tree, larder_bytes path, bool
 
 static int32_t check(larder_env *env, uint64_t tree, larder_bytes path, larder_error *error) {
     uint32_t depth;
-    if (env == NULL || tree == 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env is NULL or tree is 0");
-    if (larder__env_is_forked(env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
+    int32_t status = larder__env_check(env, error);
+    if (status != LARDER_OK) return status;
+    if (tree == 0) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "no tree has number 0");
     return larder__node_path_check(path, false, &depth, error);
 }
 

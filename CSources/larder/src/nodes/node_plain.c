@@ -239,11 +239,13 @@ static int32_t malformed(larder_error *error, const char *what) {
     return larder__fail(error, LARDER_E_INVALID_RECORD, "an encoded node is malformed: %s", what);
 }
 
-static int32_t check_leaf(const larder_leaf *leaf, uint32_t allowed, larder_error *error) {
+int32_t larder__leaf_check(const larder_leaf *leaf, uint32_t allowed, larder_error *error) {
     if (leaf->type == LARDER_NODE_SERVER_VALUE && (allowed & LARDER__CHECK_SERVER_VALUES) == 0)
         return malformed(error, "a server value is to be resolved first");
     if (leaf->type == LARDER_NODE_DOUBLE && !isfinite(leaf->number))
         return malformed(error, "a number is not finite");
+    if (leaf->type != LARDER_NODE_STRING && leaf->type != LARDER_NODE_SERVER_VALUE)
+        return LARDER_OK; /* what text holds is not looked at */
     if (leaf->text.size_bytes > LARDER_NODE_STRING_MAX_BYTES)
         return larder__fail(error, LARDER_E_TOO_LARGE, "a string has %zu bytes; %d are allowed",
                             leaf->text.size_bytes, LARDER_NODE_STRING_MAX_BYTES);
@@ -294,7 +296,7 @@ static int32_t check_node(checking *c, const uint8_t *at, const uint8_t *end, ui
         return malformed(c->error, "its size or type");
     if (head.priority.size_bytes > 0) {
         if (!larder__leaf_read(head.priority, &leaf)) return malformed(c->error, "a priority");
-        int32_t status = check_leaf(&leaf, c->allowed, c->error);
+        int32_t status = larder__leaf_check(&leaf, c->allowed, c->error);
         if (status != LARDER_OK) return status;
     }
     if (head.type == LARDER_NODE_CHILDREN) {
@@ -304,7 +306,7 @@ static int32_t check_node(checking *c, const uint8_t *at, const uint8_t *end, ui
         return check_children(c, children, depth);
     }
     if (!larder__head_leaf(&head, end, &leaf)) return malformed(c->error, "a leaf");
-    return check_leaf(&leaf, c->allowed, c->error);
+    return larder__leaf_check(&leaf, c->allowed, c->error);
 }
 
 int32_t larder__node_check(larder_bytes encoded, uint32_t allowed, uint32_t *depth,
@@ -332,7 +334,8 @@ int32_t larder_node_validate(larder_bytes encoded, larder_error *error) {
 
 int32_t larder_node_open(larder_bytes encoded, larder_node *node, larder_error *error) {
     larder__head head;
-    if (node == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "node is NULL");
+    if (node == NULL || !larder__is_input(encoded))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "node or encoded is NULL");
     memset(node, 0, sizeof *node);
     if (encoded.size_bytes == 0) return LARDER_OK;
     const uint8_t *at = larder__begin(encoded), *end = at + encoded.size_bytes;
@@ -351,8 +354,8 @@ int32_t larder_node_open(larder_bytes encoded, larder_node *node, larder_error *
 
 int32_t larder_node_take_child(larder_bytes *children, larder_bytes *key, larder_bytes *child,
                                larder_error *error) {
-    if (children == NULL || key == NULL || child == NULL)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "an output is NULL");
+    if (children == NULL || key == NULL || child == NULL || !larder__is_input(*children))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "children or an output is NULL");
     if (children->size_bytes == 0) return LARDER_END;
     const uint8_t *at = larder__begin(*children), *end = at + children->size_bytes;
     if (!larder__child_take(&at, end, key, child)) return malformed(error, "a child");

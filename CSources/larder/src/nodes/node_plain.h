@@ -98,6 +98,8 @@ bool larder__reference_read(const larder__head *head, const uint8_t *end, uint64
 
 /* Nodes that larder__node_check accepts besides those that a tree can hold. */
 enum { LARDER__CHECK_SERVER_VALUES = 1, LARDER__CHECK_RESERVED_KEYS = 2 /* .q */ };
+/* The value of a leaf; its type is one. */
+int32_t larder__leaf_check(const larder_leaf *leaf, uint32_t allowed, larder_error *error);
 /* Validates an encoded node in full. *depth: keys down to its deepest leaf. */
 int32_t larder__node_check(larder_bytes encoded, uint32_t allowed, uint32_t *depth,
                            larder_error *error);

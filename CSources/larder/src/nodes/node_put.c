@@ -73,8 +73,8 @@ int32_t larder_node_merge(larder_txn *txn, uint64_t tree, larder_bytes path,
     int32_t status = larder__txn_check_write(txn, error);
     if (status == LARDER_OK) status = larder__tree_check(txn, tree, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
-    if (changes == NULL && change_count > 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "changes is NULL");
+    if (!larder__is_array(changes, change_count, sizeof *changes))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "changes is NULL or too long");
     larder__change_list list;
     larder__change_list_init(&list, &txn->env->allocator);
     for (size_t i = 0; i < change_count && status == LARDER_OK; i++)

@@ -188,8 +188,7 @@ static int32_t check_write(larder_txn *txn, uint64_t tree, larder_error *error) 
 static int32_t check_query(const larder_node_query *query, larder_error *error) {
     uint32_t depth;
     if (query == NULL || query->struct_bytes < sizeof *query || query->query_id <= 0 ||
-        (query->flags & ~(uint32_t)LARDER__QUERY_FLAGS) != 0 ||
-        (query->payload.data == NULL && query->payload.size_bytes > 0) ||
+        (query->flags & ~(uint32_t)LARDER__QUERY_FLAGS) != 0 || !larder__is_input(query->payload) ||
         query->payload.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "a query needs struct_bytes, an id above 0, known flags and a payload "
@@ -315,6 +314,16 @@ int32_t larder_node_query_touch(larder_txn *txn, uint64_t tree, int64_t query_id
 
 /* ---- public: tracked keys ---- */
 
+static int32_t check_keys(const larder_bytes *keys, size_t count, larder_error *error) {
+    int32_t status = LARDER_OK;
+    if (!larder__is_array(keys, count, sizeof *keys))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "removed or added is NULL or too long");
+    for (size_t i = 0; i < count && status == LARDER_OK; i++)
+        status = larder__node_key_check(keys[i], error);
+    return status;
+}
+
 static int32_t change_keys(larder_txn *txn, uint64_t holder, const larder_bytes *keys, size_t count,
                            larder_bytes node, larder_error *error) {
     larder__change_list list;
@@ -338,9 +347,8 @@ int32_t larder_node_query_change_keys(larder_txn *txn, uint64_t tree, int64_t qu
     static const uint8_t present = LARDER_NODE_TRUE;
     larder__query_row row;
     int32_t status = check_write(txn, tree, error);
-    if (status == LARDER_OK &&
-        ((removed == NULL && removed_count > 0) || (added == NULL && added_count > 0)))
-        status = larder__fail(error, LARDER_E_INVALID_ARGUMENT, "removed or added is NULL");
+    if (status == LARDER_OK) status = check_keys(removed, removed_count, error);
+    if (status == LARDER_OK) status = check_keys(added, added_count, error);
     if (status == LARDER_OK) status = read_query(txn, tree, query_id, &row, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
     larder__buffer path = {.allocator = &txn->env->allocator};

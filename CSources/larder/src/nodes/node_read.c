@@ -103,7 +103,8 @@ int32_t larder_node_read_children(const larder_txn *txn, uint64_t tree, larder_b
     if (status != LARDER_OK) return status;
     larder__buffer *out = larder__builder_begin(into);
     if (key_count == 0) return LARDER_NOT_FOUND;
-    if (keys == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "keys is NULL");
+    if (!larder__is_array(keys, key_count, sizeof *keys))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "keys is NULL or too long");
     larder__place place;
     status = larder__place_find(txn, tree, path, &place, error);
     if (status == LARDER_OK)

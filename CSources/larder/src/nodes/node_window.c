@@ -341,8 +341,10 @@ static int32_t check_bound(const larder_node_bound *bound, larder_error *error) 
     if (bound->key_kind < LARDER_NODE_KEY_GIVEN || bound->key_kind > LARDER_NODE_KEY_MAX ||
         bound->value.type < LARDER_NODE_EMPTY || bound->value.type > LARDER_NODE_CHILDREN)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound is unknown");
+    if (bound->value.type == LARDER_NODE_STRING && !larder__is_input(bound->value.text))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound's text is NULL");
     if (bound->key_kind != LARDER_NODE_KEY_GIVEN) return LARDER_OK;
-    if (bound->key.size_bytes == 0 || bound->key.data == NULL)
+    if (larder__input(bound->key).size_bytes == 0)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound's key is empty");
     return LARDER_OK;
 }

@@ -34,8 +34,8 @@ static int32_t check_kind(const larder_txn *txn, uint64_t tree, int32_t kind, la
 
 static int32_t check_write(const larder_node_write *write, larder_error *error) {
     if (write == NULL || write->struct_bytes < sizeof *write || write->write_id <= 0 ||
-        (write->payload.data == NULL && write->payload.size_bytes > 0) ||
-        write->payload.size_bytes > LARDER_PAYLOAD_MAX_BYTES || !larder__time_is_valid(write->time))
+        !larder__is_input(write->payload) || write->payload.size_bytes > LARDER_PAYLOAD_MAX_BYTES ||
+        !larder__time_is_valid(write->time))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "a write needs struct_bytes, an id above 0, a valid time and a payload "
                             "of at most %d bytes",

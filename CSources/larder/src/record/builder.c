@@ -29,11 +29,21 @@
 typedef larder__builder_part part;
 typedef larder__builder_frame frame;
 
+static int32_t misuse(larder_error *error, const char *text) {
+    return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "builder: %s", text);
+}
+
+static int32_t no_memory(larder_error *error) {
+    return larder__fail(error, LARDER_E_NO_MEMORY, "builder: out of memory");
+}
+
 int32_t larder_builder_create(const larder_allocator *allocator, larder_builder **builder,
                               larder_error *error) {
+    if (!builder || !larder__is_allocator(allocator))
+        return misuse(error, "builder or a function of the allocator is NULL");
     if (!allocator) allocator = &larder__default_allocator;
     larder_builder *made = larder__allocate(allocator, sizeof *made);
-    if (!made) return larder__fail(error, LARDER_E_NO_MEMORY, "builder: out of memory");
+    if (!made) return no_memory(error);
     memset(made, 0, sizeof *made);
     made->allocator = *allocator;
     made->data.allocator = &made->allocator;
@@ -58,6 +68,7 @@ void larder_builder_close(larder_builder *builder) {
 }
 
 void larder_builder_reset(larder_builder *builder) {
+    if (!builder) return;
     builder->data.size_bytes = 0;
     builder->part_count = 0;
     builder->depth = 0;
@@ -69,18 +80,13 @@ void larder_builder_reset(larder_builder *builder) {
 
 larder__buffer *larder__builder_workspace(larder_builder *builder) { return &builder->workspace; }
 
-static int32_t misuse(larder_error *error, const char *text) {
-    return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "builder: %s", text);
-}
-
-static int32_t no_memory(larder_error *error) {
-    return larder__fail(error, LARDER_E_NO_MEMORY, "builder: out of memory");
+static int32_t too_large(larder_error *error) {
+    return larder__fail(error, LARDER_E_TOO_LARGE, "builder: more than 1 GiB");
 }
 
 static int32_t reserve(larder_builder *builder, size_t bytes, larder_error *error) {
+    if (bytes > DATA_MAX - builder->data.size_bytes) return too_large(error);
     if (bytes <= builder->data.capacity_bytes - builder->data.size_bytes) return LARDER_OK;
-    if (bytes > DATA_MAX - builder->data.size_bytes)
-        return larder__fail(error, LARDER_E_TOO_LARGE, "builder: more than 1 GiB");
     return larder__buffer_reserve(&builder->data, bytes) ? LARDER_OK : no_memory(error);
 }
 
@@ -102,6 +108,7 @@ static inline frame *top_frame(larder_builder *builder) {
 
 /* Whether a value may come now; makes room for bytes of it and its part. */
 static int32_t place(larder_builder *builder, size_t bytes, larder_error *error) {
+    if (!builder) return misuse(error, "it is NULL");
     if (builder->finished) larder_builder_reset(builder);
     const frame *top = top_frame(builder);
     if (!top && builder->root != LARDER__ROOT_NONE) return misuse(error, "the value is complete");
@@ -138,8 +145,8 @@ static inline uint8_t *behind(larder_builder *builder) {
 /* A value of tag and payload. */
 static int32_t add(larder_builder *builder, uint8_t tag, const void *payload, size_t size,
                    larder_error *error) {
-    if (size >= DATA_MAX)
-        return larder__fail(error, LARDER_E_TOO_LARGE, "builder: more than 1 GiB");
+    if (size >= DATA_MAX) return too_large(error);
+    if (!payload && size > 0) return misuse(error, "a value is NULL");
     int32_t status = place(builder, 1 + size, error);
     if (status != LARDER_OK) return status;
     uint8_t *to = behind(builder);
@@ -197,6 +204,7 @@ int32_t larder_builder_timestamp(larder_builder *builder, larder_time time, lard
 }
 
 int32_t larder_builder_string(larder_builder *builder, larder_bytes text, larder_error *error) {
+    if (text.size_bytes >= DATA_MAX) return too_large(error);
     if (!larder__utf8_is_valid(text)) return misuse(error, "a string is not UTF-8");
     return add(builder, LARDER__TAG_STRING, text.data, text.size_bytes, error);
 }
@@ -206,6 +214,7 @@ int32_t larder_builder_bytes(larder_builder *builder, larder_bytes content, lard
 }
 
 int32_t larder_builder_reference(larder_builder *builder, larder_bytes name, larder_error *error) {
+    if (name.size_bytes >= DATA_MAX) return too_large(error);
     if (!larder__utf8_is_valid(name)) return misuse(error, "a reference is not UTF-8");
     return add(builder, LARDER__TAG_REFERENCE, name.data, name.size_bytes, error);
 }
@@ -222,8 +231,8 @@ int32_t larder_builder_geo_point(larder_builder *builder, double latitude, doubl
 
 int32_t larder_builder_vector(larder_builder *builder, const double *components,
                               size_t component_count, larder_error *error) {
-    if (component_count >= DATA_MAX / 8)
-        return larder__fail(error, LARDER_E_TOO_LARGE, "builder: more than 1 GiB");
+    if (component_count >= DATA_MAX / 8) return too_large(error);
+    if (!components && component_count > 0) return misuse(error, "components is NULL");
     size_t size = 1 + 8 * component_count;
     int32_t status = place(builder, size, error);
     if (status != LARDER_OK) return status;
@@ -245,10 +254,11 @@ int32_t larder_builder_max(larder_builder *builder, larder_error *error) {
 
 static int32_t check_value(larder_builder *builder, larder_bytes value, larder__value_check *check,
                            larder_error *error) {
+    if (!builder) return misuse(error, "it is NULL");
     size_t open = builder->finished ? 0 : builder->depth;
     memset(check, 0, sizeof *check);
     check->max_depth = (uint32_t)(LARDER__BUILDER_DEPTH_MAX - open);
-    if (larder__check_value(check, value, 0)) return LARDER_OK;
+    if (larder__check_value(check, larder__input(value), 0)) return LARDER_OK;
     return larder__fail(error, check->status, "builder: %s", check->problem);
 }
 
@@ -280,8 +290,7 @@ int32_t larder_builder_server_timestamp(larder_builder *builder, larder_time wri
             (void)larder_value_get_server_timestamp(previous, &ignored, &previous);
     }
     size_t head = 1 + LARDER__TIME_BYTES;
-    if (previous.size_bytes >= DATA_MAX - head)
-        return larder__fail(error, LARDER_E_TOO_LARGE, "builder: more than 1 GiB");
+    if (previous.size_bytes >= DATA_MAX - head) return too_large(error);
     status = place(builder, head + previous.size_bytes, error);
     if (status != LARDER_OK) return status;
     uint8_t *to = behind(builder);
@@ -311,10 +320,10 @@ static inline uint64_t prefix_of(larder_bytes name) {
 #define NOT_ASCII 0x8080808080808080u
 
 int32_t larder_builder_name(larder_builder *builder, larder_bytes name, larder_error *error) {
-    frame *top = builder->finished ? NULL : top_frame(builder);
+    frame *top = !builder || builder->finished ? NULL : top_frame(builder);
     if (!top || !top->is_map) return misuse(error, "a name outside of a map");
     if (top->is_named) return misuse(error, "a name follows a name");
-    if (name.size_bytes == 0)
+    if (name.size_bytes == 0 || !name.data)
         return larder__fail(error, LARDER_E_INVALID_NAME, "a field name is empty");
     if (name.size_bytes > LARDER_FIELD_NAME_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_NAME,
@@ -409,7 +418,8 @@ static int32_t begin(larder_builder *builder, bool is_map, larder_error *error) 
 }
 
 static int32_t end(larder_builder *builder, bool is_map, larder_error *error) {
-    if (builder->finished || builder->depth == 0 || top_frame(builder)->is_map != is_map)
+    if (!builder || builder->finished || builder->depth == 0 ||
+        top_frame(builder)->is_map != is_map)
         return misuse(error, is_map ? "no map is open here" : "no array is open here");
     frame *top = top_frame(builder);
     if (top->is_named) return misuse(error, "a map ends behind a name without value");

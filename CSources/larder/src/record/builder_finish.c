@@ -26,6 +26,7 @@ void larder__builder_put_head(uint8_t *to, const larder__builder_part *parts, si
 
 int32_t larder_builder_finish_record(larder_builder *builder, larder_bytes *plain,
                                      larder_error *error) {
+    if (!builder || !plain) return misuse(error, "builder or plain is NULL");
     if (builder->root != LARDER__ROOT_DONE) return misuse(error, "the record is not complete");
     if (!builder->root_is_map) return misuse(error, "a record is a map");
     if (builder->saw_max) return misuse(error, "a record cannot hold the maximum value");
@@ -72,6 +73,7 @@ int32_t larder_builder_finish_record(larder_builder *builder, larder_bytes *plai
 
 int32_t larder_builder_finish_value(larder_builder *builder, larder_bytes *value,
                                     larder_error *error) {
+    if (!builder || !value) return misuse(error, "builder or value is NULL");
     if (builder->root != LARDER__ROOT_DONE) return misuse(error, "the value is not complete");
     if (!builder->root_is_map) {
         builder->finished = true;

@@ -185,6 +185,8 @@ __attribute__((noinline)) static int compare_values(larder_bytes a, larder_bytes
 
 /* The two comparisons that queries are made of come first, without the frame of the others. */
 int32_t larder_value_compare(larder_bytes left, larder_bytes right) {
+    left = larder__input(left);
+    right = larder__input(right);
     if (left.size_bytes > 0 && right.size_bytes > 0) {
         const uint8_t *a = larder__begin(left), *b = larder__begin(right);
         if (*a == LARDER__TAG_STRING && *b == LARDER__TAG_STRING) {
@@ -263,6 +265,8 @@ __attribute__((noinline)) static bool equal_values(larder_bytes a, larder_bytes 
 }
 
 int32_t larder_value_equal(larder_bytes left, larder_bytes right) {
+    left = larder__input(left);
+    right = larder__input(right);
     if (left.size_bytes > 0 && *larder__begin(left) == LARDER__TAG_STRING)
         return larder__bytes_equal(left, right);
     return equal_values(left, right, 0);

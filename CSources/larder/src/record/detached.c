@@ -35,7 +35,9 @@ struct larder_detached {
 
 int32_t larder_record_open_trusted(larder_bytes plain, larder_record *record, larder_error *error) {
     larder_bytes names, values;
-    if (record == NULL || !larder__record_parts(plain, &names, &values))
+    if (record == NULL)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "record: the record is NULL");
+    if (!larder__record_parts(plain, &names, &values))
         return larder__fail(error, LARDER_E_INVALID_RECORD, "the bytes do not begin as a record");
     memset(record, 0, sizeof *record);
     record->names = names;
@@ -103,7 +105,7 @@ static int32_t copy_plain(const larder_record *record, larder_detached *d, size_
         append(&at, record->names);
         append(&at, record->values);
     } else {
-        int32_t status = larder_record_copy(record, d->bytes, size, NULL, error);
+        int32_t status = larder_record_copy(record, d->bytes, size, &size, error);
         if (status != LARDER_OK) return status;
     }
     d->plain = larder__bytes(d->bytes, size);
@@ -114,6 +116,7 @@ int32_t larder_record_detach(const larder_record *record, void *buffer, size_t c
                              size_t *needed_bytes, larder_detached **detached,
                              larder_error *error) {
     if (record == NULL || needed_bytes == NULL || detached == NULL ||
+        !larder__is_room(buffer, capacity_bytes) ||
         (uintptr_t)buffer % alignof(larder_detached) != 0)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "detach takes a record, places for size and result, and a buffer "
@@ -122,10 +125,10 @@ int32_t larder_record_detach(const larder_record *record, void *buffer, size_t c
     int32_t status = content_size(record, &size, error);
     if (status != LARDER_OK) return status;
     *needed_bytes = sizeof(larder_detached) + size;
-    if (buffer == NULL || capacity_bytes < *needed_bytes)
+    if (capacity_bytes < *needed_bytes)
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL,
                             "record: %zu bytes are needed, %zu are there", *needed_bytes,
-                            buffer == NULL ? 0 : capacity_bytes);
+                            capacity_bytes);
     larder_detached *d = buffer;
     d->vocabulary = NULL;
     d->plain = larder__bytes(NULL, 0);
@@ -164,7 +167,7 @@ static int32_t make_whole(larder_detached *d, const whole **made, larder_error *
         return larder__fail(error, status, "record: its stored values are malformed");
     whole *added = larder__allocate(allocator, sizeof *added + size);
     if (added == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a record");
-    status = larder_record_copy(&d->record, added->bytes, size, NULL, error);
+    status = larder_record_copy(&d->record, added->bytes, size, &size, error);
     if (status == LARDER_OK) {
         added->plain = larder__bytes(added->bytes, size);
         status = larder_record_open_trusted(added->plain, &added->record, error);

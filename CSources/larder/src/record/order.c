@@ -285,17 +285,26 @@ int32_t larder__order_append(larder_bytes value, int32_t direction, larder__buff
     }
 }
 
+static int32_t check_request(int32_t direction, const void *buffer, size_t capacity,
+                             const size_t *needed, larder_error *error) {
+    if (needed == NULL || !larder__is_room(buffer, capacity))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "order bytes: needed_bytes or the buffer is NULL");
+    return check_direction(direction, error);
+}
+
 int32_t larder_order_encode(larder_bytes value, int32_t direction, void *buffer,
                             size_t capacity_bytes, size_t *needed_bytes, larder_error *error) {
-    int32_t status = check_direction(direction, error);
+    int32_t status = check_request(direction, buffer, capacity_bytes, needed_bytes, error);
     if (status != LARDER_OK) return status;
+    value = larder__input(value);
     /* At worst an integer 0 in an array, 2 bytes, becomes 9. With room for that one pass does;
      * else the first one counts only, because nothing may be written to a buffer too small. */
     bool roomy = capacity_bytes / 5 > value.size_bytes + 4;
     sink target = {buffer, roomy ? capacity_bytes : 0, 0};
     bool too_deep = false;
     if (!put_value(&target, value, 0, &too_deep)) return fail_value(too_deep, error);
-    if (needed_bytes) *needed_bytes = target.size;
+    *needed_bytes = target.size;
     if (target.size > capacity_bytes)
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL,
                             "order bytes: %zu bytes are needed, %zu are there", target.size,
@@ -338,7 +347,7 @@ static bool labels_of(int32_t type, uint8_t *first, uint8_t *last) {
  * encoding begins with. Descending, the byte below the last label's complement plus one. */
 int32_t larder_order_encode_type(int32_t type, int32_t end, int32_t direction, void *buffer,
                                  size_t capacity_bytes, size_t *needed_bytes, larder_error *error) {
-    int32_t status = check_direction(direction, error);
+    int32_t status = check_request(direction, buffer, capacity_bytes, needed_bytes, error);
     if (status != LARDER_OK) return status;
     uint8_t first, last;
     if (!labels_of(type, &first, &last))
@@ -351,7 +360,7 @@ int32_t larder_order_encode_type(int32_t type, int32_t end, int32_t direction, v
         byte = (uint8_t)(end == 0 ? first : last + 1);
     else
         byte = (uint8_t)(end == 0 ? ~last : ~first + 1);
-    if (needed_bytes) *needed_bytes = 1;
+    *needed_bytes = 1;
     if (capacity_bytes < 1)
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL, "order bytes: 1 byte is needed");
     memcpy(buffer, &byte, 1);

@@ -173,6 +173,7 @@ static int32_t merge(larder_builder *builder, const fields *base, const fields *
 
 /* Well-formed segments and not too many. */
 static int32_t check_path(larder_bytes path, larder_error *error) {
+    path = larder__input(path);
     const uint8_t *at = larder__begin(path);
     const uint8_t *end = path.size_bytes > 0 ? at + path.size_bytes : at;
     larder_bytes segment;
@@ -194,6 +195,9 @@ static int32_t check_path(larder_bytes path, larder_error *error) {
 int32_t larder_record_patch(const larder_record *base, const larder_record *source,
                             const larder_bytes *mask, size_t mask_count, larder_builder *builder,
                             larder_bytes *plain, larder_error *error) {
+    if (!builder || !plain || !larder__is_array(mask, mask_count, sizeof *mask))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "patch: the mask, the builder or plain is NULL");
     if (!source && mask_count > 0)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "patch: a mask without a source");
     if ((base && larder_record_cold_bytes(base) > 0) ||
@@ -205,8 +209,7 @@ int32_t larder_record_patch(const larder_record *base, const larder_record *sour
     }
     larder__buffer *workspace = larder__builder_workspace(builder);
     workspace->size_bytes = 0;
-    if (mask_count > SIZE_MAX / sizeof(masked) ||
-        !larder__buffer_reserve(workspace, mask_count * sizeof(masked)))
+    if (!larder__buffer_reserve(workspace, mask_count * sizeof(masked)))
         return larder__fail(error, LARDER_E_NO_MEMORY, "patch: out of memory");
     masked *paths = (masked *)(void *)workspace->data; /* allocated memory: aligned */
     for (size_t i = 0; i < mask_count; i++) {

@@ -18,9 +18,7 @@ bool larder__path_next(const uint8_t **at, const uint8_t *end, larder_bytes *seg
     if (p == end) return false;
     uint64_t size;
     size_t n = larder__varint_get(p, end, &size);
-    /* A size in more bytes than it needs would make two paths of one field. */
-    bool is_minimal = n == 1 || (n > 1 && p[n - 1] != 0);
-    if (!is_minimal || size == 0 || size > (size_t)(end - p) - n) {
+    if (n == 0 || size == 0 || size > (size_t)(end - p) - n) {
         *at = NULL;
         return false;
     }
@@ -30,6 +28,7 @@ bool larder__path_next(const uint8_t **at, const uint8_t *end, larder_bytes *seg
 }
 
 void larder_field_init(larder_field *field, larder_bytes path) {
+    if (field == NULL) return;
     field->path = path;
     field->shape = 0;
     field->position = -1;
@@ -44,9 +43,26 @@ static int32_t invalid(larder_error *error, const char *problem) {
     return larder__fail(error, LARDER_E_INVALID_NAME, "field path: %s", problem);
 }
 
+/* The longest text of a path within the limit: each byte may have a backslash, each segment
+ * backticks. */
+#define TEXT_MAX_BYTES (4 * LARDER_FIELD_NAME_MAX_BYTES)
+
+static int32_t check_room(const void *buffer, size_t capacity, const size_t *needed,
+                          larder_error *error) {
+    if (needed != NULL && larder__is_room(buffer, capacity)) return LARDER_OK;
+    return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                        "field path: needed_bytes or the buffer is NULL");
+}
+
 int32_t larder_path_encode(const larder_bytes *segments, size_t segment_count, void *buffer,
                            size_t capacity_bytes, size_t *needed_bytes, larder_error *error) {
+    int32_t status = check_room(buffer, capacity_bytes, needed_bytes, error);
+    if (status != LARDER_OK) return status;
     if (segment_count == 0) return invalid(error, "no segments");
+    if (segments == NULL)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "field path: segments is NULL");
+    if (segment_count > LARDER_FIELD_NAME_MAX_BYTES)
+        return invalid(error, "longer than 1,500 bytes");
     size_t needed = 0, text_bytes = segment_count - 1;
     for (size_t i = 0; i < segment_count; i++) {
         size_t size = segments[i].size_bytes;
@@ -57,7 +73,7 @@ int32_t larder_path_encode(const larder_bytes *segments, size_t segment_count, v
         if (!larder__utf8_is_valid(segments[i])) return invalid(error, "not UTF-8");
         needed += larder__varint_size(size) + size;
     }
-    if (needed_bytes) *needed_bytes = needed;
+    *needed_bytes = needed;
     if (needed > capacity_bytes) return too_small(needed, capacity_bytes, error);
     uint8_t *to = buffer;
     for (size_t i = 0; i < segment_count; i++) {
@@ -93,7 +109,10 @@ static const char *parse_segment(const uint8_t **at, const uint8_t *end, uint8_t
 
 int32_t larder_path_parse(larder_bytes text, void *buffer, size_t capacity_bytes,
                           size_t *needed_bytes, larder_error *error) {
+    int32_t status = check_room(buffer, capacity_bytes, needed_bytes, error);
+    if (status != LARDER_OK) return status;
     if (text.size_bytes == 0) return invalid(error, "empty");
+    if (text.size_bytes > TEXT_MAX_BYTES) return invalid(error, "longer than 1,500 bytes");
     if (!larder__utf8_is_valid(text)) return invalid(error, "not UTF-8");
     const uint8_t *begin = text.data;
     const uint8_t *end = begin + text.size_bytes;
@@ -109,7 +128,7 @@ int32_t larder_path_parse(larder_bytes text, void *buffer, size_t capacity_bytes
         if (at == end) break;
         if (at + 1 == end) return invalid(error, "ends with a dot");
     }
-    if (needed_bytes) *needed_bytes = needed;
+    *needed_bytes = needed;
     if (needed > capacity_bytes) return too_small(needed, capacity_bytes, error);
     uint8_t *to = buffer;
     for (const uint8_t *at = begin; at < end; at++) {
@@ -135,7 +154,10 @@ static bool is_bare(larder_bytes name) {
 
 int32_t larder_path_format(larder_bytes path, void *buffer, size_t capacity_bytes,
                            size_t *needed_bytes, larder_error *error) {
+    int32_t status = check_room(buffer, capacity_bytes, needed_bytes, error);
+    if (status != LARDER_OK) return status;
     if (path.size_bytes == 0) return invalid(error, "no segments");
+    if (!larder__is_input(path)) return invalid(error, "NULL, or longer than 1 GiB");
     const uint8_t *at = path.data;
     const uint8_t *end = at + path.size_bytes;
     size_t needed = 0;
@@ -150,7 +172,7 @@ int32_t larder_path_format(larder_bytes path, void *buffer, size_t capacity_byte
             needed += p[i] == '\\' || p[i] == '`';
     }
     if (!at) return invalid(error, "the encoded bytes are malformed");
-    if (needed_bytes) *needed_bytes = needed;
+    *needed_bytes = needed;
     if (needed > capacity_bytes) return too_small(needed, capacity_bytes, error);
     uint8_t *to = buffer;
     at = path.data;

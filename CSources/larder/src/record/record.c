@@ -9,13 +9,13 @@
 #include "vocabulary.h"
 
 bool larder__record_parts(larder_bytes plain, larder_bytes *names, larder_bytes *values) {
-    if (plain.size_bytes < 3) return false;
+    if (plain.size_bytes < 3 || !larder__is_input(plain)) return false;
     const uint8_t *at = larder__begin(plain);
     const uint8_t *limit = at + plain.size_bytes;
     if (at[0] != LARDER__RECORD_MAGIC || at[1] != LARDER__RECORD_VERSION) return false;
     uint64_t names_bytes;
     size_t n = larder__varint_get(at + 2, limit, &names_bytes);
-    if (n == 0 || n != larder__varint_size(names_bytes)) return false;
+    if (n == 0) return false;
     at += 2 + n;
     if (names_bytes > (size_t)(limit - at)) return false;
     *names = larder__bytes(at, (size_t)names_bytes);
@@ -33,8 +33,9 @@ static int32_t fail_check(const larder__value_check *check, larder_bytes name,
 
 int32_t larder_record_open(larder_bytes plain, uint32_t max_depth, int64_t max_document_bytes,
                            larder_record *record, larder_error *error) {
-    if (max_document_bytes < 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "record: a limit below 0");
+    if (max_document_bytes < 0 || record == NULL)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "record: the record is NULL, or a limit below 0");
     if (max_depth == 0) max_depth = LARDER_DEPTH_MAX;
     if (max_document_bytes == 0) max_document_bytes = LARDER_DOCUMENT_MAX_BYTES;
     /* Before walking: no document within the limit takes more bytes, but for oddities such as
@@ -81,7 +82,7 @@ int32_t larder_record_open(larder_bytes plain, uint32_t max_depth, int64_t max_d
 
 size_t larder_record_count(const larder_record *record) {
     larder__container names;
-    return larder__container_open(record->names, &names) ? names.count : 0;
+    return record != NULL && larder__container_open(record->names, &names) ? names.count : 0;
 }
 
 /* ---- fields ---- */
@@ -162,6 +163,7 @@ int32_t larder__record_value(const larder_record *record, size_t position, larde
 int32_t larder_record_get_entry(const larder_record *record, size_t position, larder_bytes *name,
                                 larder_bytes *value, int32_t *type) {
     larder__container names;
+    if (record == NULL || name == NULL || value == NULL) return LARDER_E_INVALID_ARGUMENT;
     if (!larder__container_open(record->names, &names)) return LARDER_E_INVALID_RECORD;
     if (position >= names.count) return LARDER_NOT_FOUND;
     if (!larder__container_get(&names, position, name)) return LARDER_E_INVALID_RECORD;
@@ -183,11 +185,11 @@ static ptrdiff_t position_of(const larder_record *record, larder_field *field, l
 /* Any path, with or without a known position. */
 __attribute__((noinline)) static int32_t find_path(const larder_record *record, larder_field *field,
                                                    larder_bytes *value, int32_t *type) {
-    const uint8_t *at = larder__begin(field->path);
-    const uint8_t *limit = at + field->path.size_bytes;
+    const larder_bytes path = larder__input(field->path);
+    const uint8_t *at = larder__begin(path);
+    const uint8_t *limit = at + path.size_bytes;
     larder_bytes name, found;
-    if (field->path.size_bytes == 0 || !larder__path_next(&at, limit, &name))
-        return LARDER_E_INVALID_NAME;
+    if (path.size_bytes == 0 || !larder__path_next(&at, limit, &name)) return LARDER_E_INVALID_NAME;
     ptrdiff_t position = record->shape != 0 && record->shape == field->shape
                              ? field->position
                              : position_of(record, field, name);
@@ -210,9 +212,10 @@ __attribute__((noinline)) static int32_t find_path(const larder_record *record, 
  * here, without a call. */
 int32_t larder_record_find(const larder_record *record, larder_field *field, larder_bytes *value,
                            int32_t *type) {
+    if (record == NULL || field == NULL || value == NULL) return LARDER_E_INVALID_ARGUMENT;
     size_t name_bytes = field->path.size_bytes - 1;
     if (record->shape == 0 || record->shape != field->shape || name_bytes >= 0x80 ||
-        *larder__begin(field->path) != name_bytes)
+        field->path.data == NULL || *larder__begin(field->path) != name_bytes)
         return find_path(record, field, value, type);
     if (field->position < 0) return LARDER_NOT_FOUND;
     return record_value(record, (size_t)field->position, value, type);
@@ -221,12 +224,16 @@ int32_t larder_record_find(const larder_record *record, larder_field *field, lar
 /* ---- the cold part ---- */
 
 size_t larder_record_cold_bytes(const larder_record *record) {
-    if (record->cold.size_bytes == 0 || (record->flags & LARDER__RECORD_LOADED)) return 0;
+    if (record == NULL || record->cold.size_bytes == 0 || (record->flags & LARDER__RECORD_LOADED))
+        return 0;
     return record->cold_raw_bytes;
 }
 
 int32_t larder_record_load(const larder_record *record, void *buffer, size_t capacity_bytes,
                            larder_record *loaded, larder_error *error) {
+    if (record == NULL || loaded == NULL || !larder__is_room(buffer, capacity_bytes))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "record: the record, the buffer or loaded is NULL");
     size_t raw_bytes = larder_record_cold_bytes(record);
     if (raw_bytes > capacity_bytes)
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL,
@@ -264,6 +271,7 @@ static int64_t sum_sizes(const larder_record *record) {
 }
 
 int64_t larder_record_size(const larder_record *record) {
+    if (record == NULL) return LARDER_E_INVALID_ARGUMENT;
     size_t raw_bytes = larder_record_cold_bytes(record);
     if (raw_bytes == 0) return sum_sizes(record);
     const larder_allocator *allocator = record->vocabulary ? &record->vocabulary->allocator : NULL;

@@ -180,6 +180,9 @@ static bool merge(const layout *plan, uint8_t *to, uint8_t *raw, size_t raw_byte
 
 int32_t larder_record_copy(const larder_record *record, void *buffer, size_t capacity_bytes,
                            size_t *needed_bytes, larder_error *error) {
+    if (record == NULL || needed_bytes == NULL || !larder__is_room(buffer, capacity_bytes))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "record: the record, needed_bytes or the buffer is NULL");
     bool loaded = (record->flags & LARDER__RECORD_LOADED) != 0;
     size_t raw_bytes = loaded ? record->cold.size_bytes : larder_record_cold_bytes(record);
     layout plan;
@@ -191,7 +194,7 @@ int32_t larder_record_copy(const larder_record *record, void *buffer, size_t cap
         head + (plan.cold_count == 0
                     ? record->values.size_bytes
                     : larder__container_head(plan.values.count, body_bytes) + body_bytes);
-    if (needed_bytes) *needed_bytes = needed;
+    *needed_bytes = needed;
     if (needed > capacity_bytes)
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL,
                             "record: %zu bytes are needed, %zu are there", needed, capacity_bytes);

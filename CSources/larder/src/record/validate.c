@@ -73,10 +73,7 @@ static bool check_entries(larder__value_check *check, larder_bytes payload, uint
         larder_bytes entry = larder__container_walk(&entries, i, &start);
         larder_bytes name, value;
         if (!larder__entry_split(entry, &name, &value))
-            return problem(check, "entry of a map is cut off");
-        if (entry.size_bytes - name.size_bytes - value.size_bytes !=
-            larder__varint_size(name.size_bytes))
-            return problem(check, "length of a name is not the shortest");
+            return problem(check, "entry of a map is malformed");
         if (!larder__check_name(check, name, previous)) return false;
         check->size += (int64_t)name.size_bytes + 1;
         if (!larder__check_value(check, value, depth)) return false;
@@ -168,7 +165,7 @@ bool larder__check_value(larder__value_check *check, larder_bytes value, uint32_
 
 int32_t larder_value_validate(larder_bytes value, uint32_t max_depth, larder_error *error) {
     larder__value_check check = {.max_depth = max_depth};
-    if (larder__check_value(&check, value, 0)) return LARDER_OK;
+    if (larder__check_value(&check, larder__input(value), 0)) return LARDER_OK;
     return larder__fail(error, check.status, "value: %s", check.problem);
 }
 
@@ -211,6 +208,6 @@ static int64_t size_of(larder_bytes value, uint32_t depth) {
 }
 
 int64_t larder_value_size(larder_bytes value) {
-    int64_t size = size_of(value, 0);
+    int64_t size = size_of(larder__input(value), 0);
     return size < 0 ? LARDER_E_INVALID_RECORD : size;
 }

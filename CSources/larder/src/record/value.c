@@ -119,9 +119,11 @@ static inline larder_bytes payload_of(larder_bytes value) {
     return larder__bytes(larder__begin(value) + 1, value.size_bytes - 1);
 }
 
-/* LARDER_OK when the value has the tag and a size that the tag allows. */
-static inline int32_t expect(larder_bytes value, uint8_t tag) {
-    if (value.size_bytes == 0) return LARDER_E_INVALID_RECORD;
+/* LARDER_OK when the value has the tag and a size that the tag allows, and there is a place for what
+ * is asked of it. */
+static inline int32_t expect(larder_bytes value, uint8_t tag, const void *out) {
+    if (out == NULL) return LARDER_E_INVALID_ARGUMENT;
+    if (larder__input(value).size_bytes == 0) return LARDER_E_INVALID_RECORD;
     const larder__tag_info *info = &larder__tags[tag_of(value)];
     if (info->rank == 0) return LARDER_E_INVALID_RECORD;
     if (tag_of(value) != tag) return LARDER_E_WRONG_TYPE;
@@ -131,12 +133,13 @@ static inline int32_t expect(larder_bytes value, uint8_t tag) {
 }
 
 int32_t larder_value_type(larder_bytes value) {
-    if (value.size_bytes == 0) return LARDER_E_INVALID_RECORD;
+    if (larder__input(value).size_bytes == 0) return LARDER_E_INVALID_RECORD;
     const larder__tag_info *info = &larder__tags[tag_of(value)];
     return info->rank != 0 ? info->type : LARDER_E_INVALID_RECORD;
 }
 
 int32_t larder_value_get_boolean(larder_bytes value, int32_t *boolean) {
+    if (boolean == NULL) return LARDER_E_INVALID_ARGUMENT;
     int32_t type = larder_value_type(value);
     if (type < 0) return type;
     if (type != LARDER_TYPE_BOOLEAN) return LARDER_E_WRONG_TYPE;
@@ -146,6 +149,7 @@ int32_t larder_value_get_boolean(larder_bytes value, int32_t *boolean) {
 }
 
 int32_t larder_value_get_integer(larder_bytes value, int64_t *integer) {
+    if (integer == NULL) return LARDER_E_INVALID_ARGUMENT;
     int32_t type = larder_value_type(value);
     if (type < 0) return type;
     if (type != LARDER_TYPE_INTEGER) return LARDER_E_WRONG_TYPE;
@@ -155,19 +159,20 @@ int32_t larder_value_get_integer(larder_bytes value, int64_t *integer) {
 }
 
 int32_t larder_value_get_double(larder_bytes value, double *number) {
-    int32_t status = expect(value, LARDER__TAG_DOUBLE);
+    int32_t status = expect(value, LARDER__TAG_DOUBLE, number);
     if (status != LARDER_OK) return status;
     *number = larder__double_load(larder__begin(value) + 1);
     return LARDER_OK;
 }
 
 int32_t larder_value_get_timestamp(larder_bytes value, larder_time *time) {
-    int32_t status = expect(value, LARDER__TAG_TIMESTAMP);
+    int32_t status = expect(value, LARDER__TAG_TIMESTAMP, time);
     if (status != LARDER_OK) return status;
     return larder__time_get(larder__begin(value) + 1, time) ? LARDER_OK : LARDER_E_INVALID_RECORD;
 }
 
 int32_t larder_value_get_bytes(larder_bytes value, larder_bytes *content) {
+    if (content == NULL) return LARDER_E_INVALID_ARGUMENT;
     int32_t type = larder_value_type(value);
     if (type < 0) return type;
     if (type != LARDER_TYPE_STRING && type != LARDER_TYPE_BYTES && type != LARDER_TYPE_REFERENCE)
@@ -177,7 +182,8 @@ int32_t larder_value_get_bytes(larder_bytes value, larder_bytes *content) {
 }
 
 int32_t larder_value_get_geo_point(larder_bytes value, double *latitude, double *longitude) {
-    int32_t status = expect(value, LARDER__TAG_GEO_POINT);
+    int32_t status = expect(value, LARDER__TAG_GEO_POINT, latitude);
+    if (longitude == NULL) return LARDER_E_INVALID_ARGUMENT;
     if (status != LARDER_OK) return status;
     *latitude = larder__double_load(larder__begin(value) + 1);
     *longitude = larder__double_load(larder__begin(value) + 9);
@@ -186,7 +192,8 @@ int32_t larder_value_get_geo_point(larder_bytes value, double *latitude, double 
 
 int32_t larder_value_get_server_timestamp(larder_bytes value, larder_time *write_time,
                                           larder_bytes *previous) {
-    int32_t status = expect(value, LARDER__TAG_SERVER_TIMESTAMP);
+    int32_t status = expect(value, LARDER__TAG_SERVER_TIMESTAMP, write_time);
+    if (previous == NULL) return LARDER_E_INVALID_ARGUMENT;
     if (status != LARDER_OK) return status;
     size_t head = 1 + LARDER__TIME_BYTES;
     if (value.size_bytes < head || !larder__time_get(larder__begin(value) + 1, write_time))
@@ -197,15 +204,16 @@ int32_t larder_value_get_server_timestamp(larder_bytes value, larder_time *write
 }
 
 /* Opens an array (tag ARRAY) or map (tag MAP). */
-static inline int32_t open_container(larder_bytes value, uint8_t tag,
+static inline int32_t open_container(larder_bytes value, uint8_t tag, const void *out,
                                      larder__container *container) {
-    int32_t status = expect(value, tag);
+    int32_t status = expect(value, tag, out);
     if (status != LARDER_OK) return status;
     return larder__container_open(payload_of(value), container) ? LARDER_OK
                                                                 : LARDER_E_INVALID_RECORD;
 }
 
 int32_t larder_value_count(larder_bytes value, size_t *count) {
+    if (count == NULL) return LARDER_E_INVALID_ARGUMENT;
     int32_t type = larder_value_type(value);
     if (type < 0) return type;
     if (type == LARDER_TYPE_VECTOR) {
@@ -215,14 +223,14 @@ int32_t larder_value_count(larder_bytes value, size_t *count) {
     }
     if (type != LARDER_TYPE_ARRAY && type != LARDER_TYPE_MAP) return LARDER_E_WRONG_TYPE;
     larder__container container;
-    int32_t status = open_container(value, tag_of(value), &container);
+    int32_t status = open_container(value, tag_of(value), count, &container);
     if (status == LARDER_OK) *count = container.count;
     return status;
 }
 
 int32_t larder_value_get_element(larder_bytes array, size_t position, larder_bytes *element) {
     larder__container container;
-    int32_t status = open_container(array, LARDER__TAG_ARRAY, &container);
+    int32_t status = open_container(array, LARDER__TAG_ARRAY, element, &container);
     if (status != LARDER_OK) return status;
     if (position >= container.count) return LARDER_NOT_FOUND;
     return larder__container_get(&container, position, element) ? LARDER_OK
@@ -230,7 +238,7 @@ int32_t larder_value_get_element(larder_bytes array, size_t position, larder_byt
 }
 
 int32_t larder_value_get_component(larder_bytes vector, size_t position, double *component) {
-    int32_t status = expect(vector, LARDER__TAG_VECTOR);
+    int32_t status = expect(vector, LARDER__TAG_VECTOR, component);
     if (status != LARDER_OK) return status;
     if ((vector.size_bytes - 1) % 8 != 0) return LARDER_E_INVALID_RECORD;
     if (position >= (vector.size_bytes - 1) / 8) return LARDER_NOT_FOUND;
@@ -241,7 +249,8 @@ int32_t larder_value_get_component(larder_bytes vector, size_t position, double 
 int32_t larder_value_get_entry(larder_bytes map, size_t position, larder_bytes *name,
                                larder_bytes *value) {
     larder__container container;
-    int32_t status = open_container(map, LARDER__TAG_MAP, &container);
+    if (name == NULL) return LARDER_E_INVALID_ARGUMENT;
+    int32_t status = open_container(map, LARDER__TAG_MAP, value, &container);
     if (status != LARDER_OK) return status;
     if (position >= container.count) return LARDER_NOT_FOUND;
     larder_bytes entry;
@@ -253,7 +262,8 @@ int32_t larder_value_get_entry(larder_bytes map, size_t position, larder_bytes *
 
 int32_t larder_value_find(larder_bytes map, larder_bytes name, larder_bytes *value) {
     larder__container container;
-    int32_t status = open_container(map, LARDER__TAG_MAP, &container);
+    if (!larder__is_input(name)) return LARDER_E_INVALID_ARGUMENT;
+    int32_t status = open_container(map, LARDER__TAG_MAP, value, &container);
     if (status != LARDER_OK) return status;
     size_t low = 0, high = container.count;
     while (low < high) {

@@ -232,13 +232,14 @@ int32_t larder__cold_compress(larder_txn *txn, larder_bytes raw, larder__buffer 
 /* ---- frames of their own ---- */
 
 #define FRAME_HEAD_MAX (4 + LARDER__VARINT_MAX + 1)
+#define FRAME_MAX (FRAME_HEAD_MAX + ZSTD_COMPRESSBOUND(LARDER_PAYLOAD_MAX_BYTES))
 
 int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buffer,
                              size_t capacity_bytes, size_t *needed_bytes, larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (needed_bytes == NULL || (raw.data == NULL && raw.size_bytes > 0) ||
-        raw.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
+    if (needed_bytes == NULL || !larder__is_input(raw) ||
+        !larder__is_room(buffer, capacity_bytes) || raw.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "compress takes up to %d bytes and a place for the size",
                             LARDER_PAYLOAD_MAX_BYTES);
@@ -261,7 +262,7 @@ int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buff
     }
     *needed_bytes = head + got;
     larder__store32(out.data, larder__crc32c(0, out.data + 4, head + got - 4));
-    status = capacity_bytes < head + got || buffer == NULL ? LARDER_E_BUFFER_TOO_SMALL : LARDER_OK;
+    status = capacity_bytes < head + got ? LARDER_E_BUFFER_TOO_SMALL : LARDER_OK;
     if (status == LARDER_OK)
         memcpy(buffer, out.data, head + got);
     else
@@ -277,11 +278,14 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
                                larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (needed_bytes == NULL || (frame.data == NULL && frame.size_bytes > 0))
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "frame or needed_bytes is NULL");
+    if (needed_bytes == NULL || !larder__is_input(frame) ||
+        !larder__is_room(buffer, capacity_bytes))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "frame, buffer or needed_bytes is NULL");
     const uint8_t *p = larder__begin(frame), *end = p + frame.size_bytes;
     uint64_t raw_bytes;
-    if (frame.size_bytes < 4 || larder__crc32c(0, p + 4, frame.size_bytes - 4) != larder__load32(p))
+    if (frame.size_bytes < 4 || frame.size_bytes > FRAME_MAX ||
+        larder__crc32c(0, p + 4, frame.size_bytes - 4) != larder__load32(p))
         return larder__fail(error, LARDER_E_INVALID_RECORD, "not a frame, or a damaged one");
     p += 4;
     size_t used = larder__varint_get(p, end, &raw_bytes);
@@ -293,8 +297,11 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
         return larder__fail(error, LARDER_E_TOO_LARGE,
                             "the frame holds %llu bytes; %zu are allowed",
                             (unsigned long long)raw_bytes, max_raw_bytes);
+    if (raw_bytes > LARDER_PAYLOAD_MAX_BYTES)
+        return larder__fail(error, LARDER_E_INVALID_RECORD, "no frame holds %llu bytes",
+                            (unsigned long long)raw_bytes);
     *needed_bytes = (size_t)raw_bytes;
-    if (capacity_bytes < raw_bytes || (buffer == NULL && raw_bytes > 0))
+    if (capacity_bytes < raw_bytes)
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL, "the frame holds %llu bytes",
                             (unsigned long long)raw_bytes);
     uint8_t none[1];

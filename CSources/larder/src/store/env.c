@@ -396,9 +396,11 @@ int32_t larder_env_close(larder_env *env, larder_error *error) {
 }
 
 int32_t larder_env_opening(const larder_env *env, larder_opening *opening, larder_error *error) {
-    if (env == NULL || opening == NULL || opening->struct_bytes < sizeof *opening)
+    int32_t status = larder__env_check(env, error);
+    if (status != LARDER_OK) return status;
+    if (opening == NULL || opening->struct_bytes < sizeof *opening)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "env or opening is NULL, or opening.struct_bytes is not set");
+                            "opening is NULL, or its struct_bytes is not set");
     size_t struct_bytes = opening->struct_bytes;
     *opening = env->opening;
     opening->struct_bytes = struct_bytes;
@@ -407,9 +409,11 @@ int32_t larder_env_opening(const larder_env *env, larder_opening *opening, larde
 
 int32_t larder_env_salvaged(const larder_env *env, larder_salvage_report *report,
                             larder_error *error) {
-    if (env == NULL || report == NULL || report->struct_bytes < sizeof *report)
+    int32_t status = larder__env_check(env, error);
+    if (status != LARDER_OK) return status;
+    if (report == NULL || report->struct_bytes < sizeof *report)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "env or report is NULL, or report.struct_bytes is not set");
+                            "report is NULL, or its struct_bytes is not set");
     if (env->salvaged.struct_bytes == 0) return LARDER_NOT_FOUND;
     size_t struct_bytes = report->struct_bytes;
     *report = env->salvaged;
@@ -424,9 +428,8 @@ const char *larder_env_quarantine(const larder_env *env) {
 const char *larder_env_path(const larder_env *env) { return env == NULL ? "" : env->path; }
 
 int32_t larder_env_sync(larder_env *env, larder_error *error) {
-    if (env == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env is NULL");
-    if (larder__env_is_forked(env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
+    int32_t status = larder__env_check(env, error);
+    if (status != LARDER_OK) return status;
     if ((env->flags & (LARDER_OPEN_IN_MEMORY | LARDER_OPEN_READ_ONLY)) != 0) return LARDER_OK;
     if (atomic_load(&env->writes_refused))
         return larder__fail(error, LARDER_E_WRITES_REFUSED,
@@ -440,10 +443,8 @@ int32_t larder_env_sync(larder_env *env, larder_error *error) {
 }
 
 int32_t larder_env_set_budget(larder_env *env, int64_t budget_bytes, larder_error *error) {
-    if (env == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env is NULL");
-    if (larder__env_is_forked(env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
-    int32_t status = larder__budget_check(budget_bytes, error);
+    int32_t status = larder__env_check(env, error);
+    if (status == LARDER_OK) status = larder__budget_check(budget_bytes, error);
     if (status == LARDER_OK) atomic_store(&env->budget_bytes, budget_bytes);
     return status;
 }

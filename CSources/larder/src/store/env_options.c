@@ -19,8 +19,7 @@ void larder_env_options_init(larder_env_options *options, size_t struct_bytes) {
         .automatic_training = 1,
         .log_level = LARDER_LOG_WARNING,
     };
-    memset(options, 0, struct_bytes);
-    memcpy(options, &defaults, struct_bytes < sizeof defaults ? struct_bytes : sizeof defaults);
+    larder__struct_init(options, struct_bytes, &defaults, sizeof defaults);
 }
 
 int32_t larder__budget_check(int64_t budget_bytes, larder_error *error) {
@@ -68,5 +67,8 @@ int32_t larder__options_check(const larder_env_options *o, larder_error *error) 
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "log_bytes %llu is not in 64 KiB..1 GiB (0 means the default)",
                             (unsigned long long)o->log_bytes);
+    if (!larder__is_allocator(o->allocator))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "a function of the allocator is NULL");
     return larder__budget_check(o->budget_bytes, error);
 }

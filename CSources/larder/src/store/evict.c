@@ -180,9 +180,11 @@ static int32_t walk_unkept(larder__lru_step *s, bool *is_through, larder_error *
 
 static int32_t check_step(const larder_env *env, int64_t max_documents, int64_t max_us,
                           const larder_lru_result *result, larder_error *error) {
-    if (env == NULL || result == NULL || result->struct_bytes < sizeof *result)
+    int32_t status = larder__env_check(env, error);
+    if (status != LARDER_OK) return status;
+    if (result == NULL || result->struct_bytes < sizeof *result)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "env or result is NULL, or result.struct_bytes is not set");
+                            "result is NULL, or its struct_bytes is not set");
     if (max_documents < 0 || max_us < 0)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound is negative");
     return LARDER_OK;

@@ -4,11 +4,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+int32_t larder__env_check(const larder_env *env, larder_error *error) {
+    if (env == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env is NULL");
+    if (larder__env_is_forked(env))
+        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
+    return LARDER_OK;
+}
+
 int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error) {
     if (txn == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "txn is NULL");
-    if (larder__env_is_forked(txn->env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
-    if (!txn->is_write) return LARDER_OK;
+    int32_t status = larder__env_check(txn->env, error);
+    if (status != LARDER_OK || !txn->is_write) return status;
     if (txn->thread != larder__thread_id())
         return larder__fail(error, LARDER_E_WRONG_THREAD,
                             "a write transaction belongs to the thread that began it");

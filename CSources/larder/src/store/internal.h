@@ -344,8 +344,9 @@ struct larder_txn {
 int64_t larder__txn_open_reads(larder_env *env);
 /* Frees the read transactions kept for reuse and the writer's buffers. */
 void larder__txn_release_idle(larder_env *env);
-/* LARDER_OK when the transaction can be used for reading / writing from this thread; else fills
- * error. Every public call begins with one of them. */
+/* LARDER_OK when the environment can be used, or the transaction for reading / writing from this
+ * thread; else fills error. Every public call begins with one of them. */
+int32_t larder__env_check(const larder_env *env, larder_error *error);
 int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error);
 int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error);
 /* Marks a write transaction as failed when status is a storage failure; returns status. */

@@ -33,7 +33,7 @@ static int32_t check_kind(int32_t kind, larder_error *error) {
 static int32_t check_name(int32_t kind, larder_bytes name, larder_error *error) {
     int32_t status = check_kind(kind, error);
     if (status != LARDER_OK) return status;
-    if (name.size_bytes > 0 && !name.data)
+    if (!larder__is_input(name))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "name is NULL");
     if (name.size_bytes == 0 || name.size_bytes > NAME_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_NAME,
@@ -100,7 +100,7 @@ int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name, larde
     if (status != LARDER_OK) return status;
     if (!larder__time_is_valid(time))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the value's time is no time");
-    if (payload.size_bytes > 0 && !payload.data)
+    if (!larder__is_input(payload))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "payload is NULL");
     if (payload.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
         return larder__fail(error, LARDER_E_TOO_LARGE, "the payload has %zu bytes; %d are allowed",

@@ -76,10 +76,8 @@ void larder__lru_destroy(larder_env *env) {
 }
 
 static int32_t check(larder_env *env, larder_bytes name, larder_error *error) {
-    if (env == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env is NULL");
-    if (larder__env_is_forked(env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
-    return larder__path_check(name, 0, error);
+    int32_t status = larder__env_check(env, error);
+    return status == LARDER_OK ? larder__path_check(name, 0, error) : status;
 }
 
 /* ---- touches ---- */
@@ -246,12 +244,11 @@ int32_t larder_lru_unpin(larder_env *env, larder_bytes name, larder_error *error
 }
 
 static int32_t check_target(larder_env *env, int32_t target_id, larder_error *error) {
-    if (env == NULL || target_id <= 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "env is NULL or the target id is not above 0");
-    if (larder__env_is_forked(env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
-    return LARDER_OK;
+    int32_t status = larder__env_check(env, error);
+    if (status == LARDER_OK && target_id <= 0)
+        status = larder__fail(error, LARDER_E_INVALID_ARGUMENT, "target ids are above 0, not %d",
+                              target_id);
+    return status;
 }
 
 int32_t larder_lru_pin_target(larder_env *env, int32_t target_id, larder_error *error) {

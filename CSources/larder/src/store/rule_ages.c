@@ -19,6 +19,7 @@
 
 #define MARK_BYTES 12
 #define SPANS_IN_AGE 16
+#define TIME_MAX_US (LARDER__SECONDS_MAX * 1000000)
 
 static const char marks_name[] = "useTimes";
 
@@ -56,13 +57,21 @@ int32_t larder__marks_read(larder_txn *txn, larder__rules *rules, larder_error *
     if (row.size_bytes >= MARK_BYTES * LARDER__RULE_MARKS) return LARDER_OK;
     for (size_t i = 0; i < row.size_bytes / MARK_BYTES; i++, at += MARK_BYTES) {
         larder__use_mark mark = {larder__load32(at), (int64_t)larder__load64(at + 4)};
+        if (mark.until_us < 0) { /* no time: the marks are begun again */
+            rules->mark_count = 0;
+            break;
+        }
         rules->marks[rules->mark_count++] = mark;
     }
     return LARDER_OK;
 }
 
 int32_t larder_lru_set_time(larder_env *env, int64_t now, larder_error *error) {
-    if (env == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env is NULL");
+    int32_t status = larder__env_check(env, error);
+    if (status != LARDER_OK) return status;
+    if (now > TIME_MAX_US)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "%lld us are beyond the year 9999",
+                            (long long)now);
     atomic_store(&env->lru->rules->given_us, now < 0 ? -1 : now);
     return LARDER_OK;
 }

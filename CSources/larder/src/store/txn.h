@@ -6,11 +6,8 @@
 
 static inline int32_t larder__txn_check_env(const larder_env *env, const void *out,
                                             larder_error *error) {
-    if (env == NULL || out == NULL)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env or txn is NULL");
-    if (larder__env_is_forked(env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
-    return LARDER_OK;
+    if (out == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "txn is NULL");
+    return larder__env_check(env, error);
 }
 
 /* NULL: no memory. */
