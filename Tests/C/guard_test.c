@@ -340,6 +340,139 @@ static void sound_pages_are_scanned_to_the_end(void) {
     store_close(env);
 }
 
+/* ---- calls that are left in the middle ---- */
+
+/* A page whose last bytes alone can be read. */
+static uint8_t *make_edge(void) {
+    uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages, PAGE, PROT_READ | PROT_WRITE) != 0) abort();
+    memset(pages, 'e', PAGE);
+    return pages;
+}
+
+/* LMDB has cursors of its own linked into the transaction meanwhile. */
+static void a_change_that_was_left_can_be_aborted(void) {
+    char path[4300];
+    snprintf(path, sizeof path, "%s/store", test_directory());
+    uint8_t *edge = make_edge();
+    fill(path);
+    for (int way = 0; way < 4; way++) {
+        larder_env *env = open_at(path);
+        REQUIRE(env != NULL);
+        MDB_txn *txn;
+        MDB_cursor *cursor = NULL;
+        MDB_dbi dbi = env->dbis[LARDER__DOCUMENTS];
+        REQUIRE(larder__mdb_txn_begin(env->mdb, NULL, 0, &txn) == 0);
+        CHECK_EQ(larder__mdb_cursor_open(txn, dbi, &cursor), 0);
+        int code = 0;
+        for (int i = 0; i < 200 && code == 0; i++) {
+            char name[16];
+            bool is_last = i == 150; /* replaces the one before */
+            snprintf(name, sizeof name, "z%05d", is_last ? i - 1 : i);
+            MDB_val key = {6, name}, value = {300, edge};
+            if (is_last) value.mv_data = edge + PAGE - (way % 2 == 0 ? 0 : 100);
+            code = way < 2 ? larder__mdb_put(txn, dbi, &key, &value, 0)
+                           : larder__mdb_cursor_put(cursor, &key, &value, 0);
+            CHECK_EQ(code, is_last ? MDB_CORRUPTED : 0);
+        }
+        CHECK_EQ(code, MDB_CORRUPTED);
+        MDB_val key = {1, edge}, value = {1, edge};
+        CHECK_EQ(larder__mdb_put(txn, dbi, &key, &value, 0), MDB_CORRUPTED);
+        mdb_cursor_close(cursor);
+        larder__mdb_txn_abort(txn);
+        CHECK(is_refused(env));
+        CHECK(!read_all(env));
+        CHECK_OK(larder_env_close(env, &test_error));
+    }
+    munmap(edge, 2 * PAGE);
+    larder_env *env = open_at(path);
+    REQUIRE(env != NULL);
+    CHECK(!read_all(env) && !is_refused(env));
+    store_close(env);
+}
+
+/* Changes rows at random until the call that fails; without values that have pages of their own. */
+static int32_t change_rows(larder_txn *txn, int count) {
+    int32_t status = LARDER_OK;
+    for (int i = 0; i < count && status >= 0; i++) {
+        char name[32];
+        larder_document_info info;
+        larder_document_info_init(&info, sizeof info);
+        info.state = LARDER_DOCUMENT_FOUND;
+        info.version = info.read_time = (larder_time){i + 1, 0, 0};
+        snprintf(name, sizeof name, "c/%05d", (int)test_random_below(2 * DOCUMENTS));
+        if (test_random_below(3) == 0)
+            status = larder_document_remove(txn, test_text(name), &test_error);
+        else
+            status = larder_document_put(
+                txn, test_text(name), &info,
+                store_record(i, store_fill('x', (size_t)test_random_below(900))), &test_error);
+    }
+    return status;
+}
+
+static void a_file_that_is_cut_off_ends_a_write_transaction(void) {
+    char path[4300], data[4400];
+    snprintf(path, sizeof path, "%s/store", test_directory());
+    snprintf(data, sizeof data, "%s/data.mdb", path);
+    larder_env *env = open_at(path);
+    REQUIRE(env != NULL);
+    larder_txn *txn = store_write(env);
+    CHECK(change_rows(txn, 4 * DOCUMENTS) >= 0);
+    store_commit(txn);
+    store_close(env);
+    int ended = 0;
+    struct stat info;
+    CHECK_EQ(stat(data, &info), 0);
+    size_t size = (size_t)info.st_size;
+    uint8_t *bytes = malloc(size);
+    int file = open(data, O_RDWR);
+    REQUIRE(bytes != NULL && file >= 0 && pread(file, bytes, size, 0) == (ssize_t)size);
+    for (int64_t i = 0; i < test_steps(60); i++) {
+        env = open_at(path);
+        REQUIRE(env != NULL);
+        txn = store_write(env);
+        int32_t status = change_rows(txn, (int)test_random_below(200));
+        CHECK(status >= 0);
+        CHECK_EQ(ftruncate(file, (off_t)(test_random_below(size / PAGE) * PAGE)), 0);
+        status = change_rows(txn, 200);
+        CHECK(status >= 0 || status == LARDER_E_CORRUPT);
+        if (test_random_below(2) == 0)
+            larder_txn_abort(txn);
+        else
+            status = larder_txn_commit(txn, &test_error);
+        ended += status < 0;
+        CHECK_OK(larder_env_close(env, &test_error));
+        CHECK_EQ(pwrite(file, bytes, size, 0), (ssize_t)size);
+        CHECK_EQ(ftruncate(file, (off_t)size), 0);
+        store_replace_log(path);
+    }
+    CHECK_NOTE(ended > 0, "%d", ended);
+    close(file);
+    free(bytes);
+}
+
+/* No read transaction that could not begin keeps a place in LMDB's table. */
+static void a_file_that_was_emptied_is_damaged(void) {
+    for (int i = 0; i < 2; i++) {
+        char path[4300], data[4400];
+        snprintf(path, sizeof path, "%s/store", test_directory());
+        snprintf(data, sizeof data, "%s/data.mdb", path);
+        fill(path);
+        larder_env *env = open_at(path);
+        REQUIRE(env != NULL);
+        const larder_txn *read = i == 0 ? store_read(env) : NULL, *other;
+        larder_stat stat = {.struct_bytes = sizeof stat};
+        CHECK_EQ(truncate(data, 0), 0);
+        if (read != NULL) CHECK_STATUS(larder_env_stat(read, &stat, &test_error), LARDER_E_CORRUPT);
+        larder_txn_end_read(read);
+        for (int n = 0; n < 600; n++)
+            CHECK_STATUS(larder_txn_begin_read(env, &other, &test_error), LARDER_E_CORRUPT);
+        CHECK(is_refused(env));
+        CHECK_OK(larder_env_close(env, &test_error));
+    }
+}
+
 static const test_case cases[] = {
     {"no page ends the process", no_page_ends_the_process},
     {"a wrong page size is put right", a_wrong_page_size_is_put_right},
@@ -347,5 +480,9 @@ static const test_case cases[] = {
     {"pages that lead round end a scan", pages_that_lead_round_end_a_scan},
     {"pages that repeat rows end a scan", pages_that_repeat_rows_end_a_scan},
     {"sound pages are scanned to the end", sound_pages_are_scanned_to_the_end},
+    {"a change that was left can be aborted", a_change_that_was_left_can_be_aborted},
+    {"a file that is cut off ends a write transaction",
+     a_file_that_is_cut_off_ends_a_write_transaction},
+    {"a file that was emptied is damaged", a_file_that_was_emptied_is_damaged},
 };
 TEST_SUITE(guard, cases);

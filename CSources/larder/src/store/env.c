@@ -45,11 +45,14 @@ static int lmdb_open(larder_env *env, const char *path, uint32_t max_readers, un
     if ((env->flags & LARDER_OPEN_IN_MEMORY) != 0) flags |= MDB_NOSYNC;
     int code = mdb_env_create(&env->mdb);
     if (code != 0) return code;
-    larder__guard_attach(env);
+    larder__guard_attach(env->mdb, env);
     code = mdb_env_set_mapsize(env->mdb, env->map_bytes);
-    if (code == 0) code = mdb_env_set_maxdbs(env->mdb, LARDER__TABLE_COUNT + 3);
+    if (code == 0) code = mdb_env_set_maxdbs(env->mdb, LARDER__TABLES_MAX);
     if (code == 0) code = mdb_env_set_maxreaders(env->mdb, max_readers + PIN_READERS);
     if (code == 0) code = mdb_env_open(env->mdb, path, flags, 0644);
+    MDB_stat pages;
+    if (code == 0) code = mdb_env_stat(env->mdb, &pages);
+    if (code == 0) env->page_bytes = pages.ms_psize;
     if (code != 0) {
         mdb_env_close(env->mdb);
         env->mdb = NULL;
@@ -95,7 +98,8 @@ static int32_t open_lmdb(larder_env *env, const char *path, const larder_env_opt
         }
     }
     MDB_envinfo info;
-    mdb_env_info(env->mdb, &info);
+    int code = larder__mdb_env_info(env->mdb, &info);
+    if (code != 0) return larder__fail_mdb(error, code, "opening the store");
     env->map_bytes = info.me_mapsize;
     return extra == 0 ? check_readers(env, error) : LARDER_OK;
 }
@@ -330,7 +334,7 @@ static int32_t open_new(const char *path, const larder_env_options *o, larder_en
         return status;
     }
     MDB_envinfo info;
-    mdb_env_info(opened->mdb, &info);
+    larder__mdb_env_info(opened->mdb, &info);
     opened->opening.commit_number = info.me_last_txnid;
     larder__handle_opened();
     *env = opened;

@@ -323,18 +323,17 @@ int32_t larder__file_check_tail(larder_env *env, larder_error *error) {
     if (env->short_size_bytes == 0) return LARDER_OK;
     bool only_reads = (env->flags & LARDER_OPEN_READ_ONLY) != 0;
     MDB_envinfo info;
-    MDB_stat pages;
     struct stat now;
     bool is_free = false;
     int file, code = mdb_env_get_fd(env->mdb, &file);
-    mdb_env_stat(env->mdb, &pages);
-    mdb_env_info(env->mdb, &info);
-    uint64_t needed = (uint64_t)(info.me_last_pgno + 1) * pages.ms_psize;
-    if (code == 0 && only_reads && fstat(file, &now) == 0) { /* a writer may have gone on */
+    if (code == 0) code = larder__mdb_env_info(env->mdb, &info);
+    if (code != 0) return larder__fail_mdb(error, code, "opening the store");
+    uint64_t needed = (uint64_t)(info.me_last_pgno + 1) * env->page_bytes;
+    if (only_reads && fstat(file, &now) == 0) { /* a writer may have gone on */
         if ((uint64_t)now.st_size >= needed) return LARDER_OK;
-        env->short_from_page = (uint64_t)now.st_size / pages.ms_psize;
+        env->short_from_page = (uint64_t)now.st_size / env->page_bytes;
     }
-    if (code == 0) code = tail_is_free(env, env->short_from_page, info.me_last_pgno, &is_free);
+    code = tail_is_free(env, env->short_from_page, info.me_last_pgno, &is_free);
     if (code == 0 && is_free) return LARDER_OK;
     char path[FILE_PATH_MAX];
     join(path, sizeof path, env->path, DATA_FILE);

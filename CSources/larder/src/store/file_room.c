@@ -120,9 +120,7 @@ static bool count_down(void *count, uint64_t page) {
  * replaced: the transaction after the one that begins can use them when their readers have ended. */
 static bool lacks_free_pages(larder_env *env, bool with_last) {
     MDB_txn *txn;
-    MDB_stat pages;
-    mdb_env_stat(env->mdb, &pages);
-    uint64_t missing = 2 * LARDER__RESERVE_BYTES / pages.ms_psize;
+    uint64_t missing = 2 * LARDER__RESERVE_BYTES / env->page_bytes;
     if (larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn) != 0) return true;
     uint64_t last = mdb_txn_id(txn), oldest = last;
     bool is_known = mdb_reader_list(env->mdb, note_reader, &oldest) >= 0;

@@ -5,14 +5,16 @@
  * reads behind the end of the file (SIGBUS) or of the map (SIGSEGV). Around each call a thread
  * notes where to go on: the assertion handler, or ours for the two signals, goes there, and the
  * call ends with MDB_CORRUPTED. In a read transaction nothing of LMDB's is held meanwhile. A write
- * transaction can only be aborted afterwards, and the environment takes no other: what LMDB had
- * begun to change is not whole. The same holds behind an error by which LMDB says that a page is
- * damaged, because changes believe what is beside it.
+ * transaction can only be aborted afterwards, and the environment takes no other, nor another change:
+ * what LMDB had begun to change is not whole. The same holds behind an error by which LMDB says that
+ * a page is damaged, because changes believe what is beside it.
+ *
+ * While LMDB changes pages it has cursors on its stack linked into the transaction, and the end of a
+ * write transaction releases every cursor that is linked. So those of a call that was left are
+ * unlinked first. A transaction begins with LMDB's lock or a reader's place, which nobody could give
+ * back: what it reads of the map is looked at before.
  *
  * The signals of other code go to the handlers that were there before ours.
- *
- * Rows are read after LMDB's call has ended, by callers, too. So the place and size that LMDB
- * returns are compared with the file's: a page that is damaged gives sizes of up to 4 GiB.
  *
  * Heap damage cannot be caught: a page that LMDB copies to change it can make it write behind its
  * own memory. So the pages of a change are looked at before it (verify.c).
@@ -29,7 +31,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __APPLE__
 #include <sys/ucontext.h>
@@ -40,6 +41,7 @@
 typedef struct guard {
     sigjmp_buf place;
     MDB_env *mdb; /* known before the call: afterwards its transaction may not be whole */
+    MDB_txn *txn; /* of a call that links cursors; NULL: it links none */
     char what[160];
 } guard;
 
@@ -85,11 +87,56 @@ static void set_handlers(void) {
     sigaction(SIGBUS, &action, &earlier[1]);
 }
 
-void larder__guard_attach(larder_env *env) {
+void larder__guard_attach(MDB_env *mdb, larder_env *env) {
     pthread_once(&handlers_once, set_handlers);
-    mdb_env_set_userctx(env->mdb, env);
-    mdb_env_set_assert(env->mdb, on_assert);
+    mdb_env_set_userctx(mdb, env);
+    mdb_env_set_assert(mdb, on_assert);
 }
+
+/* ---- cursors that are linked into a write transaction ---- */
+
+#define MAIN_TABLE 1 /* LMDB's table of tables */
+#define OWN_TABLES 2 /* that and its table of free pages */
+#define TXN_WORDS 24 /* at the begin of LMDB's transaction; it has 17 words and more behind them */
+#define LISTS_NONE SIZE_MAX
+
+/* Where LMDB's transaction refers to its lists of cursors, one for each table: the same in each
+ * transaction. They lie behind it in its memory. 0: not known yet. */
+static _Atomic size_t lists_at;
+
+static MDB_cursor **lists_of(MDB_txn *txn, size_t at) {
+    uintptr_t lists;
+    memcpy(&lists, (const uint8_t *)txn + at, sizeof lists);
+    bool is_behind = lists % sizeof lists == 0 && lists > (uintptr_t)txn &&
+                     lists - (uintptr_t)txn < LARDER__TABLES_MAX * (size_t)128;
+    return is_behind ? (MDB_cursor **)lists : NULL;
+}
+
+/* A cursor that was just opened is the first one of its list. */
+static int find_lists(MDB_txn *txn) {
+    MDB_cursor *cursor;
+    size_t found = LISTS_NONE;
+    if (atomic_load_explicit(&lists_at, memory_order_relaxed) != 0) return 0;
+    int code = mdb_cursor_open(txn, MAIN_TABLE, &cursor);
+    if (code != 0) return code;
+    for (size_t at = sizeof(void *); at < TXN_WORDS * sizeof(void *) && found == LISTS_NONE;
+         at += sizeof(void *)) {
+        MDB_cursor **lists = lists_of(txn, at);
+        if (lists != NULL && lists[MAIN_TABLE] == cursor) found = at;
+    }
+    mdb_cursor_close(cursor);
+    atomic_store_explicit(&lists_at, found, memory_order_relaxed);
+    return 0;
+}
+
+/* Cursors that are open stay so: closing one does not need its list. */
+static void unlink_cursors(MDB_txn *txn) {
+    size_t at = atomic_load_explicit(&lists_at, memory_order_relaxed);
+    MDB_cursor **lists = at == 0 || at == LISTS_NONE ? NULL : lists_of(txn, at);
+    if (lists != NULL) memset(lists, 0, (OWN_TABLES + LARDER__TABLES_MAX) * sizeof *lists);
+}
+
+/* ---- what is known of damage ---- */
 
 /* For the process that opens the store next: opening does not read all pages. */
 static void leave_note(const larder_env *env) {
@@ -100,16 +147,20 @@ static void leave_note(const larder_env *env) {
     if (file >= 0) close(file);
 }
 
-static void note_damage(MDB_env *mdb, const char *what) {
-    larder_env *env = mdb_env_get_userctx(mdb);
+void larder__guard_note_damage(larder_env *env, const char *what) {
     if (env == NULL || atomic_exchange(&env->is_damaged, true)) return;
     leave_note(env);
     larder__log(env, LARDER_LOG_ERROR,
                 "a page of the data file is damaged (%s): writes are refused from here on", what);
 }
 
+static void note_damage(MDB_env *mdb, const char *what) {
+    larder__guard_note_damage(mdb_env_get_userctx(mdb), what);
+}
+
 static int give_up(guard *g) {
     current = NULL;
+    if (g->txn != NULL) unlink_cursors(g->txn);
     note_damage(g->mdb, g->what);
     return MDB_CORRUPTED;
 }
@@ -128,7 +179,8 @@ static bool is_sound(guard *g, const larder__finding *finding) {
     if (finding->what == NULL) return true;
     snprintf(g->what, sizeof g->what, "page %llu: %s", (unsigned long long)finding->page,
              finding->what);
-    give_up(g);
+    current = NULL;
+    note_damage(g->mdb, g->what);
     return false;
 }
 
@@ -136,7 +188,9 @@ static bool is_sound(guard *g, const larder__finding *finding) {
 static inline bool look_before(guard *g, larder_env *env, MDB_txn *txn, MDB_dbi dbi,
                                const MDB_val *key, larder__effect effect) {
     larder__finding finding;
-    if (env == NULL || env->verified == NULL) return true;
+    if (env == NULL) return true;
+    if (atomic_load_explicit(&env->is_damaged, memory_order_relaxed)) return false;
+    if (env->verified == NULL) return true;
     larder__verify_change(env, txn, dbi, larder__bytes(key->mv_data, key->mv_size), effect,
                           &finding);
     return is_sound(g, &finding);
@@ -145,7 +199,9 @@ static inline bool look_before(guard *g, larder_env *env, MDB_txn *txn, MDB_dbi 
 /* The same of a change in LMDB's table of tables. */
 static bool look_before_open(guard *g, larder_env *env, MDB_txn *txn, unsigned flags) {
     larder__finding finding;
-    if (env == NULL || env->verified == NULL || (flags & MDB_CREATE) == 0) return true;
+    if (env == NULL || (flags & MDB_CREATE) == 0) return true;
+    if (atomic_load_explicit(&env->is_damaged, memory_order_relaxed)) return false;
+    if (env->verified == NULL) return true;
     larder__verify_tables(env, txn, &finding);
     return is_sound(g, &finding);
 }
@@ -154,9 +210,13 @@ static bool look_before_open(guard *g, larder_env *env, MDB_txn *txn, unsigned f
 
 /* Between: calls of LMDB, which have no call of ours in them, or a read of the map. The handlers look
  * at current, and the compiler may not move what is between to where it is not set. */
-#define GUARDED(env_of, call)                                                                      \
+#define GUARDED(env_of, call) GUARDED_CHANGE(env_of, NULL, call)
+
+/* The same of a call that changes pages in a transaction. */
+#define GUARDED_CHANGE(env_of, txn_of, call)                                                       \
     guard g;                                                                                       \
     g.mdb = env_of;                                                                                \
+    g.txn = txn_of;                                                                                \
     if (sigsetjmp(g.place, 0) != 0) return give_up(&g);                                            \
     guard **place = &current;                                                                      \
     *place = &g;                                                                                   \
@@ -171,7 +231,7 @@ static bool look_before_open(guard *g, larder_env *env, MDB_txn *txn, unsigned f
     MDB_env *mdb = mdb_txn_env(txn);                                                               \
     larder_env *env = mdb_env_get_userctx(mdb);                                                    \
     if (env != NULL && !larder__verify_prepare(env)) return ENOMEM;                                \
-    GUARDED(mdb, look_before(&g, env, txn, dbi, key, effect) ? call : MDB_CORRUPTED)
+    GUARDED_CHANGE(mdb, txn, look_before(&g, env, txn, dbi, key, effect) ? call : MDB_CORRUPTED)
 
 /* Of a put. */
 static larder__effect effect_of(unsigned flags) {
@@ -179,11 +239,37 @@ static larder__effect effect_of(unsigned flags) {
     return (flags & MDB_CURRENT) != 0 ? LARDER__REPLACES : LARDER__MAY_SHRINK;
 }
 
-int larder__mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn) {
-    GUARDED(env, mdb_txn_begin(env, parent, flags, txn));
+/* Reads both meta pages, with nothing of LMDB's held. */
+static int look_at_metas(MDB_env *env) {
+    MDB_envinfo info;
+    return mdb_env_info(env, &info);
 }
 
-int larder__mdb_txn_renew(MDB_txn *txn) { GUARDED(mdb_txn_env(txn), mdb_txn_renew(txn)); }
+static int begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn) {
+    GUARDED(env, (look_at_metas(env), mdb_txn_begin(env, parent, flags, txn)));
+}
+
+int larder__mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn) {
+    int code = begin(env, parent, flags, txn);
+    if (code != 0 || (flags & MDB_RDONLY) != 0) return code;
+    code = find_lists(*txn);
+    if (code != 0) larder__mdb_txn_abort(*txn);
+    return code;
+}
+
+int larder__mdb_txn_renew(MDB_txn *txn) {
+    MDB_env *env = mdb_txn_env(txn);
+    GUARDED(env, (look_at_metas(env), mdb_txn_renew(txn)));
+}
+
+int larder__mdb_env_set_mapsize(MDB_env *env, size_t bytes) {
+    GUARDED(env, (look_at_metas(env), mdb_env_set_mapsize(env, bytes)));
+}
+
+int larder__mdb_env_info(MDB_env *env, MDB_envinfo *info) {
+    *info = (MDB_envinfo){.me_last_pgno = 0};
+    GUARDED(env, mdb_env_info(env, info));
+}
 
 static int end(MDB_txn *txn) { GUARDED(mdb_txn_env(txn), (mdb_txn_abort(txn), 0)); }
 
@@ -197,6 +283,7 @@ static int end_damaged(MDB_txn *txn, guard *g) {
 int larder__mdb_txn_commit(MDB_txn *txn) {
     guard g;
     g.mdb = mdb_txn_env(txn);
+    g.txn = txn;
     larder_env *env = mdb_env_get_userctx(g.mdb);
     uint64_t commit = mdb_txn_id(txn);
     if (sigsetjmp(g.place, 0) != 0) return end_damaged(txn, &g);
@@ -214,9 +301,9 @@ void larder__mdb_txn_abort(MDB_txn *txn) {
 int larder__mdb_dbi_open(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi) {
     larder_env *env = mdb_env_get_userctx(mdb_txn_env(txn));
     if (env != NULL && (flags & MDB_CREATE) != 0 && !larder__verify_prepare(env)) return ENOMEM;
-    GUARDED(mdb_txn_env(txn), look_before_open(&g, env, txn, flags)
-                                  ? mdb_dbi_open(txn, name, flags, dbi)
-                                  : MDB_CORRUPTED);
+    GUARDED_CHANGE(mdb_txn_env(txn), (flags & MDB_CREATE) != 0 ? txn : NULL,
+                   look_before_open(&g, env, txn, flags) ? mdb_dbi_open(txn, name, flags, dbi)
+                                                         : MDB_CORRUPTED);
 }
 
 int larder__mdb_stat(MDB_txn *txn, MDB_dbi dbi, MDB_stat *stat) {
@@ -339,68 +426,18 @@ int larder__mdb_each_free(MDB_txn *txn, uint64_t first, uint64_t last, larder__p
     return code == MDB_NOTFOUND ? 0 : code;
 }
 
-/* ---- what callers read ---- */
+/* ---- other calls ---- */
 
-#define PAGE_HEADER 16
-#define PAGE_FLAGS_AT 10
-#define PAGE_IS_OVERFLOW 4
-#define PAGE_COUNT_AT 12 /* of a value's pages */
-#define META_MAGIC UINT32_C(0xBEEFC0DE)
-
-/* What may lie behind the file's end, read as LMDB would. */
-static int read_number(MDB_env *mdb, const uint8_t *at, uint64_t *number) {
-    GUARDED(mdb, (*number = larder__load64(at), 0));
-}
-
-bool larder__guard_find_map(larder_env *env, MDB_val value) {
-    MDB_envinfo info;
-    MDB_stat pages;
-    uint64_t number, magic;
-    mdb_env_info(env->mdb, &info);
-    mdb_env_stat(env->mdb, &pages);
-    if (pages.ms_psize != (uint32_t)sysconf(_SC_PAGESIZE)) return true; /* places are not known */
-    uintptr_t page = (uintptr_t)value.mv_data & ~(uintptr_t)(pages.ms_psize - 1);
-    if (read_number(env->mdb, (const uint8_t *)page, &number) != 0 || number < 2 ||
-        number > info.me_last_pgno)
+bool larder__guard_run(void (*run)(void *context), void *context) {
+    guard g;
+    if (sigsetjmp(g.place, 0) != 0) {
+        current = NULL;
         return false;
-    const uint8_t *first = (const uint8_t *)(page - (uintptr_t)(number * pages.ms_psize));
-    if (read_number(env->mdb, first + PAGE_HEADER, &magic) != 0 || (uint32_t)magic != META_MAGIC)
-        return false;
-    env->map_begin = (uintptr_t)first;
-    atomic_store(&env->map_filled, (number + 1) * pages.ms_psize);
+    }
+    current = &g;
+    atomic_signal_fence(memory_order_seq_cst);
+    run(context);
+    atomic_signal_fence(memory_order_seq_cst);
+    current = NULL;
     return true;
-}
-
-void larder__guard_forget_map(larder_env *env) { env->map_begin = 0; }
-
-/* The file may have grown since it was looked at. */
-static bool is_filled(larder_env *env, uint64_t end) {
-    struct stat info;
-    int file;
-    if (mdb_env_get_fd(env->mdb, &file) != 0 || fstat(file, &info) != 0) return false;
-    atomic_store(&env->map_filled, (uint64_t)info.st_size);
-    return end <= (uint64_t)info.st_size;
-}
-
-/* Of a writer's own pages, which lie in memory: a value that fits no page has some of its own, and
- * their header in front of it. */
-static bool fits_own_pages(MDB_env *mdb, const uint8_t *data, size_t size_bytes) {
-    MDB_stat pages;
-    mdb_env_stat(mdb, &pages);
-    if (size_bytes <= pages.ms_psize / 2) return true;
-    const uint8_t *page = data - PAGE_HEADER;
-    uint64_t page_count = larder__load32(page + PAGE_COUNT_AT);
-    return (page[PAGE_FLAGS_AT] & PAGE_IS_OVERFLOW) != 0 &&
-           page_count * pages.ms_psize >= PAGE_HEADER + size_bytes;
-}
-
-bool larder__guard_look(const larder_txn *txn, const void *data, size_t size_bytes) {
-    larder_env *env = txn->env;
-    uint64_t at = (uintptr_t)data - env->map_begin, end = at + size_bytes;
-    if (env->map_begin == 0 || size_bytes == 0) return true;
-    bool is_own = txn->is_write && at >= env->map_bytes;
-    if (is_own ? fits_own_pages(env->mdb, data, size_bytes) : end >= at && is_filled(env, end))
-        return true;
-    note_damage(env->mdb, "a row that ends behind its pages");
-    return false;
 }

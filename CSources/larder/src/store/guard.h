@@ -1,5 +1,5 @@
 /*
- * guard.h - LMDB's calls, which a damaged file cannot end the process with (guard.c).
+ * guard.h - LMDB's calls, which a damaged file cannot end the process with (guard.c, guard_map.c).
  *
  * Each is LMDB's function of the same name. Where LMDB finds an assertion wrong or touches memory
  * that is not there, the call ends with MDB_CORRUPTED, and env->is_damaged is set. So does one that
@@ -10,8 +10,17 @@
 
 #include "internal.h"
 
-/* To be called with each environment that LMDB has created, before it is opened. */
-void larder__guard_attach(larder_env *env);
+/* Of each of LMDB's environments, for mdb_env_set_maxdbs. */
+#define LARDER__TABLES_MAX (LARDER__TABLE_COUNT + 3)
+
+/* To be called with each environment that LMDB has created, before it is opened. env: whose it is;
+ * NULL: of a copy that is being made. */
+void larder__guard_attach(MDB_env *mdb, larder_env *env);
+/* Damage was found in the data file: writes are refused from here on. */
+void larder__guard_note_damage(larder_env *env, const char *what);
+/* Calls a function that may touch memory that is not there: false, it did, and what it had allocated is
+ * lost. */
+bool larder__guard_run(void (*run)(void *context), void *context);
 /* Finds where the data file is mapped, by a row's value that LMDB has returned and the page that
  * has it; false: the page is damaged. */
 bool larder__guard_find_map(larder_env *env, MDB_val value);
@@ -43,6 +52,9 @@ int larder__mdb_each_free(MDB_txn *txn, uint64_t first, uint64_t last, larder__p
 
 int larder__mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn);
 int larder__mdb_txn_renew(MDB_txn *txn);
+int larder__mdb_env_set_mapsize(MDB_env *env, size_t bytes);
+/* Zeros on failure. */
+int larder__mdb_env_info(MDB_env *env, MDB_envinfo *info);
 int larder__mdb_txn_commit(MDB_txn *txn);
 void larder__mdb_txn_abort(MDB_txn *txn);
 int larder__mdb_dbi_open(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi);

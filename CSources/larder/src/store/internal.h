@@ -15,7 +15,8 @@
  *   table.c                  accounted get/put/remove and cursors over LMDB tables
  *   wal.c, wal_record.c, wal_checkpoint.c, wal_pages.c, wal_recover.c
  *                            the write-ahead log
- *   guard.c, verify.c        LMDB's calls, which damaged pages cannot end the process with
+ *   guard.c, guard_map.c, verify.c
+ *                            LMDB's calls, which damaged pages cannot end the process with
  *   page.c, page_check.c, tree.c
  *                            pages of the data file, read without LMDB
  *   key.c, file.c, file_room.c, lock.c, registry.c, handle.c
@@ -200,6 +201,7 @@ struct larder_env {
     MDB_env *mdb;
     MDB_dbi dbis[LARDER__TABLE_COUNT];
     int lock_file;
+    uint32_t page_bytes; /* of the data file */
     uint64_t map_bytes;
     uint64_t map_margin_bytes; /* kept free for the next transaction */
     char *path;

@@ -46,15 +46,14 @@ int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat_out, larder_err
     s.budget_bytes = atomic_load(&env->budget_bytes);
     int64_t free_pages = 0;
     if (!txn->is_write) {
-        int code = larder__mdb_each_free(txn->mdb, 0, UINT64_MAX, count_page, &free_pages);
-        if (code != 0) return larder__fail_mdb(error, code, "counting free pages");
+        int counted = larder__mdb_each_free(txn->mdb, 0, UINT64_MAX, count_page, &free_pages);
+        if (counted != 0) return larder__fail_mdb(error, counted, "counting free pages");
     }
-    MDB_stat pages;
     MDB_envinfo info;
-    mdb_env_stat(env->mdb, &pages);
-    mdb_env_info(env->mdb, &info);
-    s.free_bytes = free_pages * (int64_t)pages.ms_psize;
-    s.file_bytes = ((int64_t)info.me_last_pgno + 1) * (int64_t)pages.ms_psize;
+    int code = larder__mdb_env_info(env->mdb, &info);
+    if (code != 0) return larder__fail_mdb(error, code, "reading figures");
+    s.free_bytes = free_pages * (int64_t)env->page_bytes;
+    s.file_bytes = ((int64_t)info.me_last_pgno + 1) * (int64_t)env->page_bytes;
     mdb_filehandle_t file;
     struct stat on_disk;
     if (mdb_env_get_fd(env->mdb, &file) == 0 && fstat(file, &on_disk) == 0)

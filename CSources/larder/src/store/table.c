@@ -99,9 +99,13 @@ static MDB_cursor *write_cursor(larder_txn *txn, larder__table table, larder_err
 /* LMDB believes the sizes that a damaged page gives: those beyond any row of ours stop here. */
 #define VALUE_MAX ((size_t)LARDER_PAYLOAD_MAX_BYTES + (1 << 20))
 
-/* Behind a page that it does not find LMDB refuses a transaction. */
+/* Behind a page that it does not find LMDB refuses a transaction, and it may not have said so: it looks
+ * a table up before a row. */
 static int32_t fail_reading(const larder_txn *txn, int code, larder_error *error) {
-    if (code == MDB_BAD_TXN && !txn->is_write) code = MDB_CORRUPTED;
+    if (code == MDB_BAD_TXN && !txn->failed) {
+        larder__guard_note_damage(txn->env, mdb_strerror(MDB_CORRUPTED));
+        code = MDB_CORRUPTED;
+    }
     return larder__fail_mdb(error, code, "reading a row");
 }
 

@@ -24,10 +24,8 @@ const larder__data_model *const larder__data_models[LARDER__MODEL_COUNT] = {
  * the map when the next transaction might not fit. Call as the writer. */
 static void make_room(larder_env *env) {
     MDB_envinfo info;
-    mdb_env_info(env->mdb, &info);
-    MDB_stat pages;
-    mdb_env_stat(env->mdb, &pages);
-    uint64_t used = ((uint64_t)info.me_last_pgno + 1) * pages.ms_psize;
+    if (larder__mdb_env_info(env->mdb, &info) != 0) return;
+    uint64_t used = ((uint64_t)info.me_last_pgno + 1) * env->page_bytes;
     if (used + LARDER__RESERVE_BYTES > env->allocated_bytes) larder__file_reserve(env, used);
     if (info.me_mapsize >= used + env->map_margin_bytes && !env->grow_wanted) return;
     uint64_t size = 2 * (uint64_t)info.me_mapsize;

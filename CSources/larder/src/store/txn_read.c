@@ -89,17 +89,16 @@ int32_t larder__txn_resize(larder_env *env, uint64_t size, larder_error *error) 
     if (!block_readers(env)) {
         status = LARDER_E_BUSY;
     } else {
-        int code = mdb_env_set_mapsize(env->mdb, size);
+        int code = larder__mdb_env_set_mapsize(env->mdb, size);
         if (code != 0 && size != 0) {
             larder__log(env, LARDER_LOG_ERROR, "growing the map to %llu bytes: %s",
                         (unsigned long long)size, mdb_strerror(code));
-            if (mdb_env_set_mapsize(env->mdb, env->map_bytes) != 0)
+            if (larder__mdb_env_set_mapsize(env->mdb, env->map_bytes) != 0)
                 atomic_store(&env->writes_refused, true);
         }
         if (code != 0) status = larder__fail_mdb(error, code, "growing the map");
         MDB_envinfo info;
-        mdb_env_info(env->mdb, &info);
-        env->map_bytes = info.me_mapsize;
+        if (larder__mdb_env_info(env->mdb, &info) == 0) env->map_bytes = info.me_mapsize;
         larder__env_find_map(env);
     }
     admit_readers(env);

@@ -32,6 +32,7 @@
  */
 #include "verify.h"
 
+#include "guard.h"
 #include "page.h"
 
 #define DBI_MAX (LARDER__TABLE_COUNT + 5) /* LMDB's own two are the first */
@@ -84,16 +85,14 @@ struct larder__verified {
 bool larder__verify_make(larder_env *env) {
     if (env->map_begin == 0 || env->opening.state == LARDER_OPENING_CREATED) return true;
     MDB_envinfo info;
-    MDB_stat pages;
-    mdb_env_info(env->mdb, &info);
-    mdb_env_stat(env->mdb, &pages);
+    if (larder__mdb_env_info(env->mdb, &info) != 0) return true;
     uint64_t limit = (uint64_t)info.me_last_pgno + 1;
     size_t marks = (size_t)(limit / 8 + 1);
     larder__verified *v = larder__allocate(&env->allocator, sizeof *v + marks);
     if (v == NULL) return false;
     memset(v, 0, sizeof *v + marks);
     v->limit = limit;
-    v->page_bytes = pages.ms_psize;
+    v->page_bytes = env->page_bytes;
     env->verified = v;
     return true;
 }

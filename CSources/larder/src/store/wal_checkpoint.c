@@ -58,16 +58,10 @@ int larder__wal_root_checksum(int data_file, const uint8_t meta[LARDER__WAL_META
     return 0;
 }
 
-static uint32_t page_bytes_of(larder_env *env) {
-    MDB_stat pages;
-    mdb_env_stat(env->mdb, &pages);
-    return pages.ms_psize;
-}
-
 int larder__wal_capture(larder_env *env, uint64_t commit, uint8_t meta[LARDER__WAL_META],
                         uint32_t *root_checksum) {
     int file;
-    uint32_t page_bytes = page_bytes_of(env);
+    uint32_t page_bytes = env->page_bytes;
     int code = mdb_env_get_fd(env->mdb, &file);
     if (code != 0) return code;
     off_t at = (off_t)(commit % 2 * page_bytes + META_AT);
@@ -173,7 +167,7 @@ static int write_checkpoint(larder_env *env, larder__wal_point *point, bool begi
     next.commit = point->place.commit;
     next.start = point->place.end;
     next.chain = point->place.chain;
-    next.page_bytes = page_bytes_of(env);
+    next.page_bytes = env->page_bytes;
     next.root_checksum = point->root_checksum;
     memcpy(next.meta, point->meta, sizeof next.meta);
     if (begins_anew) {

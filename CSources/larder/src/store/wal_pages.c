@@ -87,10 +87,8 @@ int32_t larder__wal_add_images(larder_txn *txn) {
     larder_env *env = txn->env;
     larder__wal *wal = env->wal;
     uint8_t page[LARDER__WAL_PAGE_MAX], number[8];
-    MDB_stat pages;
     int file;
-    mdb_env_stat(env->mdb, &pages);
-    size_t page_bytes = pages.ms_psize;
+    size_t page_bytes = env->page_bytes;
     if (!list_pages(wal, txn->commit - 1) || page_bytes > sizeof page ||
         mdb_env_get_fd(env->mdb, &file) != 0)
         return LARDER_MORE;
@@ -115,17 +113,16 @@ static bool count_page(void *count, uint64_t page) {
 void larder__wal_count_kept(larder_txn *txn) {
     larder__wal *wal = txn->env->wal;
     int64_t count = 0;
-    MDB_stat pages;
+    uint32_t page_bytes = txn->env->page_bytes;
     wal->row_bytes = larder__counters_total(&txn->counters);
     if (wal->is_imaging) return;
-    mdb_env_stat(txn->env->mdb, &pages);
     if (wal->reader == NULL) { /* about as many */
-        count = PAGES_A_COMMIT + 2 * (int64_t)(larder__wal_record_bytes(txn) / pages.ms_psize);
+        count = PAGES_A_COMMIT + 2 * (int64_t)(larder__wal_record_bytes(txn) / page_bytes);
     } else if (larder__mdb_txn_renew(wal->reader) == 0) {
         larder__mdb_each_free(wal->reader, txn->commit - 1, txn->commit - 1, count_page, &count);
         mdb_txn_reset(wal->reader);
     }
-    wal->kept_bytes += count * (int64_t)pages.ms_psize;
+    wal->kept_bytes += count * (int64_t)page_bytes;
 }
 
 void larder__wal_settle_images(larder__wal *wal) {
