@@ -86,11 +86,22 @@ static void check_same_rows(larder_env *a, larder_env *b) {
     larder_txn_end_read(in_b);
 }
 
+static int entries_in(const char *directory) {
+    int count = 0;
+    DIR *opened = opendir(directory);
+    if (opened == NULL) return -1;
+    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened))
+        count += entry->d_name[0] != '.';
+    closedir(opened);
+    return count;
+}
+
 static void a_copy_has_every_row(void) {
     for (int i = 0; i < COPIERS; i++) {
         const char *root = test_directory();
         larder_env *env = open_filled(root);
         REQUIRE_OK(copiers[i](env, join(root, "copy"), NULL, NULL, &test_error));
+        CHECK_EQ(entries_in(join(root, "copy")), 2); /* data and log */
         larder_env *copy = store_open_at(join(root, "copy"));
         check_same_rows(env, copy);
         store_check(copy);
@@ -128,19 +139,37 @@ static int32_t write_meanwhile(void *context, int64_t done, int64_t total) {
     return 0;
 }
 
-static void a_compacted_copy_is_of_one_commit(void) {
-    const char *root = test_directory();
-    larder_env *env = open_filled(root);
-    int64_t documents = store_stat(env).document_count;
-    larder_env *writer = env;
-    CHECK_OK(larder_env_compact(env, join(root, "copy"), write_meanwhile, &writer, &test_error));
-    CHECK(writer == NULL);
-    larder_env *copy = store_open_at(join(root, "copy"));
-    CHECK_EQ(store_stat(copy).document_count, documents);
-    store_check(copy);
-    CHECK_OK(larder_env_close(copy, &test_error));
-    CHECK_EQ(store_stat(env).document_count, documents + 1);
-    store_close(env);
+static void a_copy_is_of_one_commit(void) {
+    for (int i = 0; i < COPIERS; i++) {
+        const char *root = test_directory();
+        larder_env *env = open_filled(root);
+        int64_t documents = store_stat(env).document_count;
+        larder_env *writer = env;
+        CHECK_OK(copiers[i](env, join(root, "copy"), write_meanwhile, &writer, &test_error));
+        CHECK(writer == NULL);
+        larder_env *copy = store_open_at(join(root, "copy"));
+        CHECK_EQ(store_stat(copy).document_count, documents);
+        store_check(copy);
+        CHECK_OK(larder_env_close(copy, &test_error));
+        CHECK_EQ(store_stat(env).document_count, documents + 1);
+        store_close(env);
+    }
+}
+
+static void a_store_in_memory_can_be_copied(void) {
+    for (int i = 0; i < COPIERS; i++) {
+        const char *root = test_directory();
+        larder_env *env = store_open();
+        larder_txn *txn = store_write(env);
+        kit_put(txn, "c/1", "n=7 text=x*9000");
+        store_commit(txn);
+        CHECK_OK(copiers[i](env, join(root, "copy"), NULL, NULL, &test_error));
+        larder_env *copy = store_open_at(join(root, "copy"));
+        CHECK_EQ(store_stat(copy).document_count, 1);
+        store_check(copy);
+        CHECK_OK(larder_env_close(copy, &test_error));
+        store_close(env);
+    }
 }
 
 /* ---- progress ---- */
@@ -170,16 +199,6 @@ static void progress_ends_at_the_total(void) {
         if (copiers[i] == larder_env_compact) CHECK_EQ(p.total, store_stat(env).total_bytes);
         store_close(env);
     }
-}
-
-static int entries_in(const char *directory) {
-    int count = 0;
-    DIR *opened = opendir(directory);
-    if (opened == NULL) return -1;
-    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened))
-        count += entry->d_name[0] != '.';
-    closedir(opened);
-    return count;
 }
 
 static void a_copy_that_was_stopped_leaves_nothing(void) {
@@ -230,7 +249,8 @@ static void folders_above_the_target_are_made(void) {
 static const test_case cases[] = {
     {"a copy has every row", a_copy_has_every_row},
     {"a compacted copy has full pages", a_compacted_copy_has_full_pages},
-    {"a compacted copy is of one commit", a_compacted_copy_is_of_one_commit},
+    {"a copy is of one commit", a_copy_is_of_one_commit},
+    {"a store in memory can be copied", a_store_in_memory_can_be_copied},
     {"progress ends at the total", progress_ends_at_the_total},
     {"a copy that was stopped leaves nothing", a_copy_that_was_stopped_leaves_nothing},
     {"a target that holds something is left alone", a_target_that_holds_something_is_left_alone},

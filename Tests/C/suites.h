@@ -60,10 +60,12 @@
     SUITE(node_location)                                                                           \
     SUITE(salvage)                                                                                 \
     SUITE(copy)                                                                                    \
+    SUITE(copy_damage)                                                                             \
     SUITE(check_nodes)                                                                             \
     SUITE(check)                                                                                   \
     SUITE(refusal)                                                                                 \
     SUITE(differential)                                                                            \
+    SUITE(calls)                                                                                   \
     SUITE(thread)
 
 #endif

@@ -42,8 +42,26 @@
  *     a handle of before a fork(). The status is LARDER_E_FORKED, LARDER_E_INVALID_ARGUMENT,
  *     LARDER_E_INVALID_NAME or LARDER_E_INVALID_RECORD, of a size also LARDER_E_TOO_LARGE, and
  *     functions that return a size answer with it, too; functions without a status do nothing, or
- *     answer 0, NULL or "". Every integer may have any
- *     value: one out of range is refused, or is the number of nothing that is there.
+ *     answer 0, NULL or "". Every integer may have any value: one out of range is refused, or is the
+ *     number of nothing that is there.
+ * 12. At once. What a call answers while another one of the same environment runs, or a transaction
+ *     is open; also from the callback of the other one. "waits": until that has ended.
+ *
+ *     while                   | begin_ | begin_ | env_ | env_    | check,   | lru_step, | env_
+ *                             | read   | write  | copy | compact | env_sync | lru_sweep | close
+ *     ------------------------+--------+--------+------+---------+----------+-----------+------
+ *     a write transaction of  |        |        |      |         |          |           |
+ *       the calling thread    | OK     | E_BUSY |E_BUSY| OK      | OK       | E_BUSY    |E_BUSY
+ *       another thread (a)    | OK     | waits  | OK   | OK      | OK       | waits     |E_BUSY
+ *     a read transaction (b)  | OK     | OK     | OK   | OK      | OK       | OK        |E_BUSY
+ *     env_copy, env_compact,  |        |        |      |         |          |           |
+ *       env_sync              | OK     | OK     | OK   | OK      | OK       | OK        |E_BUSY
+ *
+ *     (a) and any call in it; likewise larder_txn_commit, larder_lru_step and larder_lru_sweep, from
+ *     beginning to end. (b) of any thread. While larder_check runs its transaction is only read: what
+ *     writes and larder_txn_commit are E_BUSY, and it cannot be ended otherwise.
+ *     larder_env_open and larder_salvage of a store that this process has open: E_ALREADY_OPEN. Calls
+ *     that are not listed never wait for a transaction. No call may begin once larder_env_close has.
  */
 #ifndef LARDER_H
 #define LARDER_H
@@ -263,8 +281,9 @@ LARDER_API void larder_env_options_init(larder_env_options *options, size_t stru
 LARDER_API int32_t larder_env_open(const char *path, const larder_env_options *options,
                                    larder_env **env, larder_error *error);
 
-/* Closes. LARDER_E_BUSY, and nothing done, while transactions of it are open; after fork() the
- * child's close releases memory only. NULL is accepted. */
+/* Closes. LARDER_E_BUSY, and nothing done, while transactions of it are open or calls of it that
+ * the contract lists (11) are running; after fork() the child's close releases memory only. NULL is
+ * accepted. */
 LARDER_API int32_t larder_env_close(larder_env *env, larder_error *error);
 
 /* What opening found, and what it did about that. */
@@ -350,13 +369,18 @@ LARDER_API int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat, lar
 typedef int32_t (*larder_progress_function)(void *context, int64_t done, int64_t total);
 
 /* Copies the store to the directory target, which must be missing or empty, while others read
- * and write: the copy is one snapshot, synced before the call returns. Progress in bytes. */
+ * and write: the copy is one snapshot, synced before the call returns. Progress in bytes. Before it
+ * has its name its pages and the checksums of its rows are verified, as by larder_check_pages, and
+ * it is opened. LARDER_E_CORRUPT, and nothing is left, where that finds damage, or the handle has
+ * met some; damaged pages of the store's end its writes as well. LARDER_E_BUSY on a thread that has
+ * a write transaction open. */
 LARDER_API int32_t larder_env_copy(larder_env *env, const char *target,
                                    larder_progress_function progress, void *context,
                                    larder_error *error);
 
 /* As larder_env_copy, but row by row in key order, so that pages are full and free pages are
- * gone. To shrink a store: compact, close, and put the copy in its place. */
+ * gone. To shrink a store: compact, close, and put the copy in its place. On a thread that has a
+ * write transaction open the copy is without its changes. */
 LARDER_API int32_t larder_env_compact(larder_env *env, const char *target,
                                       larder_progress_function progress, void *context,
                                       larder_error *error);

@@ -4,13 +4,16 @@ public import LarderCore
 extension Store {
     /// Copies the newest commit to a directory, while others read and write.
     ///
-    /// Blocks until the copy is on disk. Progress is in bytes.
+    /// Blocks until the copy is on disk and verified: its pages, the checksums of its rows, and that
+    /// it opens. Progress is in bytes.
     ///
     /// - Parameters:
     ///   - directory: the directory of the copy; it must be missing or empty.
     ///   - progress: called periodically; may stop the copy.
     /// - Throws: `cancelled` when progress stopped it; `alreadyExists` for a directory that
-    ///   holds something; `unavailable` or `resourceExhausted` from the disk.
+    ///   holds something; `dataLoss` for a damaged store, which then is not copied;
+    ///   `failedPrecondition` in a write transaction; `unavailable` or `resourceExhausted` from the
+    ///   disk.
     public func copy(to directory: String, progress: ProgressHandler = { _ in .continue })
         throws(LarderError)
     {
@@ -28,8 +31,8 @@ extension Store {
 
     /// Copies the newest commit to a directory with full pages and no free ones.
     ///
-    /// To shrink a store: compact, close, and put the copy in its place. As
-    /// ``copy(to:progress:)`` in everything else.
+    /// To shrink a store: compact, close, and put the copy in its place. In a write transaction the
+    /// copy is without its changes. As ``copy(to:progress:)`` in everything else.
     public func compact(to directory: String, progress: ProgressHandler = { _ in .continue })
         throws(LarderError)
     {

@@ -30,16 +30,6 @@ int larder__copy_data(int from, int to) {
     return fcopyfile(from, to, NULL, COPYFILE_DATA) == 0 ? 0 : errno;
 }
 
-int larder__pipe(int ends[2]) {
-    if (pipe(ends) != 0) return errno;
-    if (fcntl(ends[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0)
-        return 0;
-    int code = errno;
-    close(ends[0]);
-    close(ends[1]);
-    return code;
-}
-
 bool larder__random(void *bytes, size_t size) {
     arc4random_buf(bytes, size);
     return true;
@@ -73,8 +63,6 @@ int larder__copy_data(int from, int to) {
         if (n <= 0) return n < 0 ? errno : 0;
     }
 }
-
-int larder__pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno; }
 
 bool larder__random(void *bytes, size_t size) {
     return getrandom(bytes, size, GRND_NONBLOCK) == (ssize_t)size;

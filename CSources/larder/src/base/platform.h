@@ -20,9 +20,6 @@ int larder__reserve_blocks(int file, off_t offset, off_t size);
 /* Copies the rest of a file: 0 or errno. */
 int larder__copy_data(int from, int to);
 
-/* A pipe that child processes do not inherit: 0 or errno. */
-int larder__pipe(int ends[2]);
-
 /* Random bytes of the system, without waiting for them: false if there are none. */
 bool larder__random(void *bytes, size_t size);
 

@@ -238,6 +238,8 @@ int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
     larder__audit *c = larder__allocate(allocator, sizeof *c);
     if (c == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to check");
     memset(c, 0, sizeof *c);
+    larder_txn *checked = (larder_txn *)(uintptr_t)txn;
+    checked->checks++;
     c->txn = txn;
     c->problem = problem;
     c->progress = progress;
@@ -265,6 +267,7 @@ int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
     larder__buffer_free(&c->scratch);
     larder__buffer_free(&c->plain);
     larder__release(allocator, c);
+    checked->checks--;
     if (status == LARDER_OK && report->problem_count > 0)
         return larder__fail(error, LARDER_E_CORRUPT, "%lld problems in the store",
                             (long long)report->problem_count);

@@ -386,12 +386,15 @@ int32_t larder_env_close(larder_env *env, larder_error *error) {
         return LARDER_OK;
     }
     pthread_mutex_lock(&env->state_lock);
-    int64_t open_count = larder__txn_open_reads(env) + env->open_writes;
+    int64_t call_count = atomic_load(&env->running_calls);
+    int64_t open_count = larder__txn_open_reads(env) + atomic_load(&env->open_writes);
     pthread_mutex_unlock(&env->state_lock);
-    if (open_count > 0)
-        return larder__fail(error, LARDER_E_BUSY,
-                            "%lld transactions of the store are open: end them first",
-                            (long long)open_count);
+    if (call_count + open_count > 0)
+        return larder__fail(
+            error, LARDER_E_BUSY,
+            "%lld transactions of the store are open and %lld calls are running: end "
+            "them first",
+            (long long)open_count, (long long)call_count);
     larder__txn_release_idle(env);
     close_files(env);
     larder__handle_closed();
@@ -440,10 +443,11 @@ int32_t larder_env_sync(larder_env *env, larder_error *error) {
                             "an earlier sync failed: close and open the store again");
     /* A commit has flushed the log before it returns: this flush finds nothing to do, unless the
      * disk has lost something meanwhile. */
+    larder__env_enter(env);
     int code = larder__sync_data(env->wal->file);
-    if (code == 0) return LARDER_OK;
-    atomic_store(&env->writes_refused, true);
-    return larder__fail_mdb(error, code, "syncing the store");
+    if (code != 0) atomic_store(&env->writes_refused, true);
+    larder__env_leave(env);
+    return code == 0 ? LARDER_OK : larder__fail_mdb(error, code, "syncing the store");
 }
 
 int32_t larder_env_set_budget(larder_env *env, int64_t budget_bytes, larder_error *error) {

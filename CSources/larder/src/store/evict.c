@@ -211,7 +211,7 @@ static int32_t make_walks(larder__lru_step *s, bool has_released, bool *is_throu
     return status == LARDER_OK ? end_rows(s, error) : status;
 }
 
-static int32_t make_step(larder_env *env, larder__lru_step *s, larder_error *error) {
+static int32_t step_once(larder_env *env, larder__lru_step *s, larder_error *error) {
     larder_lru_result blank = {.struct_bytes = s->result->struct_bytes};
     *s->result = blank;
     int32_t status = larder_txn_begin_write(env, &s->txn, error);
@@ -249,6 +249,13 @@ static int32_t make_step(larder_env *env, larder__lru_step *s, larder_error *err
     /* Rows that the walk passed may go now that what kept them went (larder__env_released_rows). */
     bool can_go_on = is_over && !s->only_unkept && (!is_through || s->removed_holder);
     return can_go_on || has_more ? LARDER_MORE : LARDER_OK;
+}
+
+static int32_t make_step(larder_env *env, larder__lru_step *s, larder_error *error) {
+    larder__env_enter(env);
+    int32_t status = step_once(env, s, error);
+    larder__env_leave(env);
+    return status;
 }
 
 int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents, int64_t max_us,

@@ -1,5 +1,5 @@
 /* handle.c - what public calls do with a handle first: see that it may be used; and the log. */
-#include "internal.h"
+#include "txn.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +28,16 @@ int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status == LARDER_OK && !txn->is_write)
         status = larder__fail(error, LARDER_E_READ_ONLY, "this is a read transaction");
+    if (status == LARDER_OK && txn->checks > 0)
+        status = larder__fail(error, LARDER_E_BUSY, "larder_check is reading the transaction");
     return status;
+}
+
+bool larder__txn_is_checked(const larder_txn *txn) {
+    if (txn->checks > 0)
+        larder__log(txn->env, LARDER_LOG_ERROR,
+                    "a transaction was ended while larder_check reads it: nothing done");
+    return txn->checks > 0;
 }
 
 void larder__log(const larder_env *env, int32_t level, const char *format, ...) {

@@ -2,7 +2,7 @@
  * internal.h - the environment and transaction structures, and what one file of the store offers
  * the others and the folders above. Each line below uses the lines under it:
  *
- *   env.c, env_options.c, env_tables.c, copy.c, stat.c
+ *   env.c, env_options.c, env_tables.c, copy.c, compact.c, stat.c
  *                            opening and closing; copies; sizes
  *   txn.c, txn_read.c, evict.c
  *                            transactions, a commit evicts, and a step is a transaction
@@ -23,9 +23,9 @@
  *                            keys; directory, files and locks, from outside LMDB; open stores;
  *                            checks, log
  *
- * Two things point the other way: commit writes the waiting counts of catalog.c, train.c and
- * lru.c, and the folders above are called through tables of functions (larder__data_model,
- * larder__quarantine, larder__lru_rows in lru.h).
+ * Three things point the other way: commit writes the waiting counts of catalog.c, train.c and
+ * lru.c; a copy is verified with larder_check_pages; and the folders above are called through tables
+ * of functions (larder__data_model, larder__quarantine, larder__lru_rows in lru.h).
  */
 #ifndef LARDER_INTERNAL_H
 #define LARDER_INTERNAL_H
@@ -223,10 +223,11 @@ struct larder_env {
 
     pthread_mutex_t writer; /* held from begin_write to its end */
     larder__reader_slot reader_slots[LARDER__STRIPES];
-    _Atomic bool readers_blocked; /* the map is being replaced; changed under state_lock */
-    pthread_mutex_t state_lock;   /* guards the fields below */
+    _Atomic int64_t open_writes;   /* begun, or waiting to begin, and not ended */
+    _Atomic int64_t running_calls; /* those that use the environment without a transaction */
+    _Atomic bool readers_blocked;  /* the map is being replaced; changed under state_lock */
+    pthread_mutex_t state_lock;    /* guards the fields below */
     pthread_cond_t readers_changed;
-    int64_t open_writes;
     uint64_t writer_thread;        /* pthread_self of the writer, 0 none; under state_lock */
     struct larder_txn *idle_write; /* the writer's structure, kept with its buffers */
     struct larder_txn *idle_reads; /* those whose slot had one; under state_lock */
@@ -256,6 +257,10 @@ static inline bool larder__env_is_forked(const larder_env *env) {
     return env->fork_generation !=
            atomic_load_explicit(&larder__fork_generation, memory_order_relaxed);
 }
+/* Around a call that uses the environment before, between or after its transactions: closing is refused
+ * until it has left. */
+static inline void larder__env_enter(larder_env *env) { atomic_fetch_add(&env->running_calls, 1); }
+static inline void larder__env_leave(larder_env *env) { atomic_fetch_sub(&env->running_calls, 1); }
 /* A row, target or pin that kept another row from eviction went: the next walk over the LRU log
  * begins at the oldest entry again. */
 static inline void larder__env_released_rows(larder_env *env) {
@@ -317,6 +322,7 @@ struct larder_txn {
     bool changed;        /* something was written */
     bool names_changed;
     bool reclaiming; /* this transaction belongs to the LRU walker */
+    int32_t checks;  /* calls of larder_check that read it: until they end it is only read */
     int32_t open_scans;
     struct larder_scan *scans; /* the open ones */
     uint64_t write_count;      /* rows changed by this structure's transactions */

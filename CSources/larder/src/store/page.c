@@ -128,6 +128,13 @@ static const uint8_t *find_image(const larder__pages *pages, uint64_t page) {
     return is_there ? pages->images[from].bytes : NULL;
 }
 
+/* As larder__file_read. */
+static ssize_t read_bytes(const larder__pages *pages, void *bytes, size_t size, uint64_t at) {
+    ssize_t n = larder__file_read(pages->file, bytes, size, (off_t)at);
+    if (n < 0 && pages->failure != NULL) *pages->failure = errno;
+    return n;
+}
+
 bool larder__pages_read(const larder__pages *pages, uint64_t page, uint8_t *bytes) {
     const uint8_t *image = find_image(pages, page);
     if (image != NULL) {
@@ -135,8 +142,7 @@ bool larder__pages_read(const larder__pages *pages, uint64_t page, uint8_t *byte
         return true;
     }
     if (pages->file < 0 || page >= pages->page_count) return false;
-    ssize_t size =
-        larder__file_read(pages->file, bytes, pages->page_bytes, (off_t)(page * pages->page_bytes));
+    ssize_t size = read_bytes(pages, bytes, pages->page_bytes, page * pages->page_bytes);
     if (size < 0) return false;
     memset(bytes + size, 0, pages->page_bytes - (size_t)size);
     return true;
@@ -153,7 +159,7 @@ bool larder__pages_read_value(const larder__pages *pages, uint64_t page, uint8_t
         return false;
     uint64_t at = page * pages->page_bytes + LARDER__PAGE_HEAD;
     if (pages->image_count == 0)
-        return larder__file_read(pages->file, value, size_bytes, (off_t)at) == (ssize_t)size_bytes;
+        return read_bytes(pages, value, size_bytes, at) == (ssize_t)size_bytes;
     uint8_t bytes[LARDER__PAGE_LARGEST];
     for (uint64_t i = 0; i < count; i++) {
         size_t skip = i == 0 ? LARDER__PAGE_HEAD : 0;

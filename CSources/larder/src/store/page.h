@@ -41,6 +41,7 @@ typedef struct larder__pages {
     uint64_t page_count;         /* the last one may be cut off */
     const larder__image *images; /* by page number: they stand for the file's pages */
     size_t image_count;
+    int *failure; /* gets the errno of reading; NULL: nobody asks */
 } larder__pages;
 
 /* The root of a tree. */

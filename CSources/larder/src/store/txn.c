@@ -2,7 +2,7 @@
  * txn.c - write transactions: begin, commit, abort; room for the next one.
  *
  * Invariants: env->writer is held from begin_write to commit or abort; open_writes counts handles
- * given out. Read transactions are in txn_read.c.
+ * given out, and threads that wait for one. Read transactions are in txn_read.c.
  */
 #include "txn.h"
 #include "catalog.h"
@@ -66,28 +66,33 @@ void larder__txn_free(larder_txn *txn) {
 
 static int32_t load_counters(larder_txn *txn, larder_error *error);
 
+bool larder__txn_is_writing(larder_env *env) {
+    pthread_mutex_lock(&env->state_lock);
+    bool is_writing = env->writer_thread == larder__thread_id();
+    pthread_mutex_unlock(&env->state_lock);
+    return is_writing;
+}
+
+static void set_writer(larder_env *env, uint64_t thread) {
+    pthread_mutex_lock(&env->state_lock);
+    env->writer_thread = thread;
+    pthread_mutex_unlock(&env->state_lock);
+}
+
 /* Takes the writer's place: the thread must not have it already. */
 static int32_t enter_writer(larder_env *env, larder_error *error) {
-    uint64_t self = larder__thread_id();
-    pthread_mutex_lock(&env->state_lock);
-    bool is_mine = env->writer_thread == self;
-    pthread_mutex_unlock(&env->state_lock);
-    if (is_mine)
+    if (larder__txn_is_writing(env))
         return larder__fail(error, LARDER_E_BUSY, "this thread has a write transaction open");
+    atomic_fetch_add(&env->open_writes, 1);
     pthread_mutex_lock(&env->writer);
-    pthread_mutex_lock(&env->state_lock);
-    env->writer_thread = self;
-    env->open_writes++;
-    pthread_mutex_unlock(&env->state_lock);
+    set_writer(env, larder__thread_id());
     return LARDER_OK;
 }
 
 static void leave_writer(larder_env *env) {
-    pthread_mutex_lock(&env->state_lock);
-    env->writer_thread = 0;
-    env->open_writes--;
-    pthread_mutex_unlock(&env->state_lock);
+    set_writer(env, 0);
     pthread_mutex_unlock(&env->writer);
+    atomic_fetch_sub(&env->open_writes, 1); /* last: the environment may be closed now */
 }
 
 int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *error) {
@@ -128,7 +133,7 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
     }
     write->is_write = true;
     write->failed = write->changed = write->names_changed = write->reclaiming = false;
-    write->open_scans = 0;
+    write->open_scans = write->checks = 0;
     write->thread = larder__thread_id();
     write->commit = mdb_txn_id(write->mdb);
     write->delta_count = 0;
@@ -247,6 +252,7 @@ void larder_txn_abort(larder_txn *txn) {
                     "a write transaction was aborted on another thread: nothing done");
         return;
     }
+    if (larder__txn_is_checked(txn)) return;
     if (txn->scans != NULL) larder__documents_model.end_scans(txn);
     close_cursors(txn);
     larder__mdb_txn_abort(txn->mdb);
@@ -332,7 +338,9 @@ int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
     status = commit_rows(txn, error);
     if (status == LARDER_E_MAP_FULL) env->grow_wanted = true;
     if (status == LARDER_E_NO_SPACE && env->wal != NULL) env->wal->is_cramped = true;
+    larder__env_enter(env);
     finish_write(txn, status == LARDER_OK);
     if (status == LARDER_OK && is_over) larder__lru_reclaim(env);
+    larder__env_leave(env);
     return status;
 }

@@ -192,7 +192,7 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
     read->commit = mdb_txn_id(read->mdb);
     read->counters_loaded = false;
     read->tree = 0;
-    read->open_scans = 0;
+    read->open_scans = read->checks = 0;
     if ((env->flags & LARDER_OPEN_SHARED) != 0 && env->wal != NULL)
         larder__wal_saw_commit(env, read->commit);
     larder__handle_opened();
@@ -204,8 +204,10 @@ void larder_txn_end_read(const larder_txn *const_txn) {
     larder_txn *txn = (larder_txn *)(uintptr_t)const_txn;
     if (txn == NULL || txn->is_write) return;
     larder_env *env = txn->env;
+    bool is_forked = larder__env_is_forked(env);
+    if (!is_forked && larder__txn_is_checked(txn)) return;
     larder__handle_closed();
-    if (larder__env_is_forked(env)) return; /* the parent's slot; nothing here is ours */
+    if (is_forked) return; /* the parent's slot; nothing here is ours */
     if (txn->scans != NULL) larder__documents_model.end_scans(txn);
     larder__reader_slot *slot = txn->slot;
     mdb_txn_reset(txn->mdb);
