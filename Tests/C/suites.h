@@ -41,6 +41,7 @@
     SUITE(catalog)                                                                                 \
     SUITE(row)                                                                                     \
     SUITE(blob)                                                                                    \
+    SUITE(blob_memory)                                                                             \
     SUITE(compressor)                                                                              \
     SUITE(lru)                                                                                     \
     SUITE(evict)                                                                                   \

@@ -240,9 +240,9 @@ enum {
  * message is one line and valid during the call. It must not call into larder. */
 typedef void (*larder_log_function)(void *context, int32_t level, const char *message);
 
-/* Memory for the library's own structures (LMDB's and zstd's come from malloc). allocate
- * returns NULL when there is none; every size is above 0; release gets what allocate gave. Neither
- * function may be NULL. */
+/* Memory for the library's own structures and for prepared dictionaries (LMDB's and the rest of
+ * zstd's come from malloc). allocate returns NULL when there is none, else memory that is aligned as
+ * malloc's; every size is above 0; release gets what allocate gave. Neither function may be NULL. */
 typedef struct larder_allocator {
     void *context;
     void *(*allocate)(void *context, size_t size_bytes);

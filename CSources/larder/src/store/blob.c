@@ -39,7 +39,7 @@ void larder__blob_destroy(larder_env *env) {
     larder__buffer_free(&state->samples);
     larder__release(&env->allocator, state->sample_sizes);
     ZSTD_freeCCtx(state->encoder);
-    ZSTD_freeCDict(state->encoder_dictionary);
+    larder__prepared_free(&env->allocator, &state->encoder_dictionary);
     larder__release(&env->allocator, state);
     env->blobs = NULL;
 }
@@ -91,8 +91,7 @@ void larder__blob_forget(larder_env *env, uint32_t id) {
     larder__dictionary_forget(env->vocabulary, id);
     if (state->encoder == NULL) return;
     ZSTD_CCtx_refCDict(state->encoder, NULL);
-    ZSTD_freeCDict(state->encoder_dictionary);
-    state->encoder_dictionary = NULL;
+    larder__prepared_free(&env->allocator, &state->encoder_dictionary);
     state->encoder_id = 0;
 }
 
@@ -177,7 +176,7 @@ static int32_t prepare_encoder(larder_txn *txn, larder_error *error) {
     }
     uint32_t wanted = (uint32_t)txn->counters.dictionary_id;
     if (state->encoder_id == wanted) return LARDER_OK;
-    ZSTD_CDict *prepared = NULL;
+    larder__prepared prepared = {NULL, NULL};
     if (wanted != 0) {
         int64_t record_count;
         larder_bytes content;
@@ -186,12 +185,12 @@ static int32_t prepare_encoder(larder_txn *txn, larder_error *error) {
             return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not in the store",
                                 wanted);
         if (status != LARDER_OK) return status;
-        prepared = ZSTD_createCDict(content.data, content.size_bytes, env->compression_level);
-        if (prepared == NULL)
-            return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a dictionary");
+        status = larder__prepared_make(&env->allocator, content, env->compression_level, &prepared,
+                                       error);
+        if (status != LARDER_OK) return status;
     }
-    ZSTD_CCtx_refCDict(state->encoder, prepared);
-    ZSTD_freeCDict(state->encoder_dictionary);
+    ZSTD_CCtx_refCDict(state->encoder, prepared.dictionary);
+    larder__prepared_free(&env->allocator, &state->encoder_dictionary);
     state->encoder_dictionary = prepared;
     state->encoder_id = wanted;
     return LARDER_OK;

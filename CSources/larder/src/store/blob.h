@@ -1,4 +1,4 @@
-/* blob.h - what blob.c (compression) and train.c (dictionaries) share. */
+/* blob.h - what blob.c (compression), train.c and dictionary.c (dictionaries) share. */
 #ifndef LARDER_BLOB_H
 #define LARDER_BLOB_H
 
@@ -16,9 +16,15 @@ typedef struct larder__dictionary_delta { /* a count that changed in the write t
     int64_t records;
 } larder__dictionary_delta_row;
 
+/* A dictionary that is prepared for compressing, or none. */
+typedef struct larder__prepared {
+    const ZSTD_CDict *dictionary; /* in memory */
+    void *memory;
+} larder__prepared;
+
 struct larder__blob_state { /* the writer's */
     ZSTD_CCtx *encoder;
-    ZSTD_CDict *encoder_dictionary;
+    larder__prepared encoder_dictionary;
     uint32_t encoder_id;
     larder__dictionary_delta_row *deltas;
     size_t delta_count, delta_capacity;
@@ -29,6 +35,15 @@ struct larder__blob_state { /* the writer's */
     size_t sample_count;
 };
 
+/* Leaves none on failure. */
+int32_t larder__prepared_make(const larder_allocator *allocator, larder_bytes content, int level,
+                              larder__prepared *prepared, larder_error *error);
+void larder__prepared_free(const larder_allocator *allocator, larder__prepared *prepared);
+/* Trains a dictionary of up to so many bytes on samples that lie one after the other. NOT_FOUND: they
+ * have nothing in common. */
+int32_t larder__dictionary_train(const larder_env *env, const void *samples, const size_t *sizes,
+                                 size_t count, larder__buffer *content, size_t capacity_bytes,
+                                 larder_error *error);
 /* Whether a dictionary was made in this transaction: an abort takes it back. */
 static inline bool larder__dictionary_is_new(const larder_txn *txn, uint32_t id) {
     const larder__blob_state *state = txn->env->blobs;

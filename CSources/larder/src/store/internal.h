@@ -8,7 +8,7 @@
  *                            transactions, a commit evicts, and a step is a transaction
  *   rules.c, rule_ages.c     cache rules: sizes and ages of collections
  *   lru.c, pin.c             use: epochs and their log, touches, pins
- *   train.c                  dictionaries
+ *   train.c, dictionary.c    dictionaries
  *   row.c                    a document's stored bytes
  *   catalog.c, mention.c, shape.c, blob.c, named.c
  *                            names to numbers and back; field names; compression; small values

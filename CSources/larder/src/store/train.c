@@ -9,11 +9,6 @@
 #include "catalog.h"
 #include "row.h"
 
-/* For training with given parameters: the search for the best ones takes ten times as long and
- * finds none better here. Part of libzstd.so since 1.3.6. */
-#define ZDICT_STATIC_LINKING_ONLY
-#include <zdict.h>
-
 #define DEFAULT_DICTIONARY_BYTES (8 * 1024) /* at level 1 larger ones compress worse */
 #define DEFAULT_SAMPLE_BYTES (256 * 1024)
 #define SMALLEST_DICTIONARY 1024
@@ -145,7 +140,7 @@ static int32_t train(larder_txn *txn, sampling *s, size_t dictionary_bytes,
     larder_env *env = txn->env;
     int level = env->compression_level;
     size_t trained_count = 0, trained_bytes = 0;
-    ZSTD_CDict *old = NULL, *new_dictionary = NULL;
+    larder__prepared old = {NULL, NULL}, made = {NULL, NULL};
     larder__buffer content = {.allocator = &env->allocator};
     int32_t status = LARDER_OK;
     if (!keep_out(s, &env->allocator, &trained_count)) return no_memory(error);
@@ -154,31 +149,25 @@ static int32_t train(larder_txn *txn, sampling *s, size_t dictionary_bytes,
     /* A dictionary larger than a quarter of its samples only repeats them. */
     if (dictionary_bytes > trained_bytes / 4) dictionary_bytes = trained_bytes / 4;
     if (dictionary_bytes < SMALLEST_DICTIONARY) return LARDER_NOT_FOUND;
-    if (!larder__buffer_reserve(&content, dictionary_bytes)) return no_memory(error);
-    ZDICT_fastCover_params_t parameters = {.k = 800, .d = 8, .f = 16, .accel = 1};
-    parameters.zParams.compressionLevel = level;
-    size_t got = ZDICT_trainFromBuffer_fastCover(content.data, dictionary_bytes, s->bytes.data,
-                                                 s->sizes, (unsigned)trained_count, parameters);
-    if (ZDICT_isError(got)) {
-        larder__log(env, LARDER_LOG_INFO, "training a dictionary: %s", ZDICT_getErrorName(got));
-        status = LARDER_NOT_FOUND;
-        goto done;
-    }
-    content.size_bytes = got;
+    status = larder__dictionary_train(env, s->bytes.data, s->sizes, trained_count, &content,
+                                      dictionary_bytes, error);
+    if (status != LARDER_OK) goto done;
+    larder_bytes trained = larder__bytes(content.data, content.size_bytes);
     if (txn->counters.dictionary_id != 0) {
         int64_t record_count;
         larder_bytes bytes;
         status = larder__dictionary_row(txn, (uint32_t)txn->counters.dictionary_id, &record_count,
                                         &bytes, error);
+        if (status == LARDER_OK)
+            status = larder__prepared_make(&env->allocator, bytes, level, &old, error);
         if (status < 0) goto done;
-        if (status == LARDER_OK) old = ZSTD_createCDict(bytes.data, bytes.size_bytes, level);
     }
-    new_dictionary = ZSTD_createCDict(content.data, got, level);
+    status = larder__prepared_make(&env->allocator, trained, level, &made, error);
+    if (status != LARDER_OK) goto done;
     result->sample_count = (uint32_t)s->count;
     result->sample_bytes = (int64_t)s->bytes.size_bytes;
-    result->before_bytes = measure(s, trained_count, old, level);
-    result->after_bytes =
-        new_dictionary == NULL ? -1 : measure(s, trained_count, new_dictionary, level);
+    result->before_bytes = measure(s, trained_count, old.dictionary, level);
+    result->after_bytes = measure(s, trained_count, made.dictionary, level);
     if (result->before_bytes < 0 || result->after_bytes < 0) {
         status = no_memory(error);
         goto done;
@@ -188,17 +177,18 @@ static int32_t train(larder_txn *txn, sampling *s, size_t dictionary_bytes,
         txn->counters.next_dictionary + 1 >= LARDER__DICTIONARY_MAX)
         goto done;
     uint32_t id = (uint32_t)++txn->counters.next_dictionary;
-    status = put_dictionary(txn, id, larder__bytes(content.data, got), error);
+    status = put_dictionary(txn, id, trained, error);
     if (status != LARDER_OK) goto done;
     txn->counters.dictionary_id = id;
     if (env->blobs->first_made == 0) env->blobs->first_made = id;
     result->dictionary_id = id;
-    result->dictionary_bytes = (int64_t)got;
-    larder__log(env, LARDER_LOG_INFO, "dictionary %u: %zu bytes, samples %lld -> %lld", id, got,
-                (long long)result->before_bytes, (long long)result->after_bytes);
+    result->dictionary_bytes = (int64_t)trained.size_bytes;
+    larder__log(env, LARDER_LOG_INFO, "dictionary %u: %zu bytes, samples %lld -> %lld", id,
+                trained.size_bytes, (long long)result->before_bytes,
+                (long long)result->after_bytes);
 done:
-    ZSTD_freeCDict(old);
-    ZSTD_freeCDict(new_dictionary);
+    larder__prepared_free(&env->allocator, &old);
+    larder__prepared_free(&env->allocator, &made);
     larder__buffer_free(&content);
     return status;
 }
