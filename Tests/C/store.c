@@ -93,7 +93,7 @@ larder_bytes store_record(int64_t number, const char *text) {
 }
 
 bool store_record_is(const larder_record *record, larder_bytes plain) {
-    static uint8_t bytes[65536];
+    static uint8_t bytes[LARDER_DOCUMENT_MAX_BYTES];
     size_t needed = 0;
     int32_t status = larder_record_copy(record, bytes, sizeof bytes, &needed, &test_error);
     return status == LARDER_OK && needed == plain.size_bytes &&

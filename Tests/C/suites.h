@@ -30,10 +30,12 @@
     SUITE(environment)                                                                             \
     SUITE(place)                                                                                   \
     SUITE(disk)                                                                                    \
+    SUITE(reader)                                                                                  \
     SUITE(process)                                                                                 \
     SUITE(wal)                                                                                     \
     SUITE(wal_record)                                                                              \
     SUITE(wal_damage)                                                                              \
+    SUITE(wal_pair)                                                                                \
     SUITE(wal_share)                                                                               \
     SUITE(guard)                                                                                   \
     SUITE(verify)                                                                                  \

@@ -204,8 +204,8 @@ LARDER_API int64_t larder_limit_budget_bytes(void); /* the smallest budget */
 
 enum {
     LARDER_OPEN_CREATE = 1,          /* make the directory and the store where there is none */
-    LARDER_OPEN_READ_ONLY = 2,       /* no write transactions; another process may be writing. A
-                                        store that was not closed is recovered in a temporary copy */
+    LARDER_OPEN_READ_ONLY = 2,       /* no write transactions; another process may be writing. See
+                                        larder_env_open on snapshots */
     LARDER_OPEN_SHARED = 4,          /* other processes may open it with this flag, too */
     LARDER_OPEN_IN_MEMORY = 8,       /* path is ignored; nothing is left on disk after close */
     LARDER_OPEN_ANY_FILE_SYSTEM = 16 /* do not refuse a network file system (memory maps and
@@ -277,7 +277,22 @@ LARDER_API void larder_env_options_init(larder_env_options *options, size_t stru
 
 /* Opens the store in the directory path. options may be NULL for the defaults. Cleans stale
  * readers. *env is set only on success. E_ALREADY_OPEN, E_LOCKED, E_NETWORK_FILE_SYSTEM,
- * E_NEWER_FORMAT, E_FOREIGN_FILE, E_NO_STORE, E_PERMISSION, E_CORRUPT, E_IO, E_NO_MEMORY. */
+ * E_NEWER_FORMAT, E_FOREIGN_FILE, E_NO_STORE, E_PERMISSION, E_CORRUPT, E_IO, E_NO_MEMORY.
+ *
+ * E_CORRUPT: files that do not belong together, such as a data file that was restored without its log,
+ * and files that lack an acknowledged commit are refused before anything is written to them; one that is
+ * refused later gets back what recovery had replaced. A commit that a power cut has interrupted was not
+ * acknowledged, and is no damage.
+ *
+ * LARDER_OPEN_READ_ONLY reads the files themselves, and each read transaction sees the last commit of
+ * the process that writes, where lock.mdb can be written, or the file system is read-only and no
+ * process has the store open, and where the store was closed or another process has it open. Otherwise
+ * it reads a snapshot: a copy of both files in the directory for temporary files ($TMPDIR or /tmp, else
+ * /dev/shm), which is recovered there and takes their room until close. larder_opening.is_snapshot
+ * says so. A snapshot never changes: commits that other processes make later are seen after closing
+ * and opening again. A snapshot is also made while another process writes; E_BUSY: that one wrote
+ * checkpoints faster than the files could be copied. Reading needs the right to read data.mdb and
+ * data.wal, and no right to write. */
 LARDER_API int32_t larder_env_open(const char *path, const larder_env_options *options,
                                    larder_env **env, larder_error *error);
 
@@ -300,10 +315,11 @@ enum {
 };
 typedef struct larder_opening {
     size_t struct_bytes;
-    int32_t state; /* LARDER_OPENING_... */
-    int32_t reserved;
+    int32_t state;            /* LARDER_OPENING_... */
+    int32_t is_snapshot;      /* 1: reads a copy, which later commits do not change */
     uint64_t commit_number;   /* the last commit then */
     uint64_t recovered_count; /* commits that came from the log */
+    uint64_t lost_count;      /* acknowledged commits of a QUARANTINED store that cannot be read */
 } larder_opening;
 /* Fills opening, whose struct_bytes the caller has set. */
 LARDER_API int32_t larder_env_opening(const larder_env *env, larder_opening *opening,
@@ -1468,7 +1484,7 @@ typedef struct larder_salvage_report {
     uint64_t commit_number;       /* the last commit of which something whole was found */
     int64_t page_count;           /* of the data file */
     int64_t damaged_page_count;   /* that a tree leads to and that are not what it expects */
-    int64_t damaged_record_count; /* commits of the log that cannot be read, before later ones */
+    int64_t damaged_record_count; /* acknowledged commits that cannot be read */
     int64_t settled_count; /* batches in old pages that are known to have been acknowledged */
 } larder_salvage_report;
 

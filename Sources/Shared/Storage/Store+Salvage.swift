@@ -135,7 +135,7 @@ public struct SalvageReport: Hashable, Sendable {
     public let pageCount: Int64
     /// Pages of tables that are damaged or missing.
     public let damagedPageCount: Int64
-    /// Commits of the write-ahead log that cannot be read, before later ones that can.
+    /// Acknowledged commits that cannot be read.
     public let damagedCommitCount: Int64
     /// Pending writes in old pages that are known to have been acknowledged, and are left out.
     public let settledCount: Int64

@@ -15,8 +15,11 @@ public struct StoreConfiguration: Sendable {
     public enum Access: Hashable, Sendable {
         /// Reading and writing; no other process may open the store but for reading only.
         case readWrite
-        /// Reading only; another process may be writing. A store that was not closed is recovered
-        /// in a temporary copy and left as it is.
+        /// Reading only; another process may be writing.
+        ///
+        /// Each read transaction sees the last commit. A store that was not closed, and one whose lock
+        /// file this process may not write, is left as it is and read from a temporary copy, which
+        /// later commits do not change (``StoreOpening/isSnapshot``).
         case readOnly
         /// Reading and writing, with other processes that open the store as shared, too.
         case shared

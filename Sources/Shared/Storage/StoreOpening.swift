@@ -26,6 +26,13 @@ public struct StoreOpening: Hashable, Sendable {
     public let commitNumber: UInt64
     /// The number of commits that came from the write-ahead log.
     public let recoveredCommitCount: UInt64
+    /// The number of acknowledged commits that cannot be read; 0 unless `quarantined`.
+    public let lostCommitCount: UInt64
+    /// Whether the store is read from a temporary copy, which does not show later commits.
+    ///
+    /// That is so for a store that is opened for reading only and was not closed, or whose lock file the
+    /// process may not write. Open the store again to read later commits.
+    public let isSnapshot: Bool
 
     /// The directory that holds the files of a damaged store; nil unless `quarantined`.
     public let quarantine: String?
@@ -40,6 +47,8 @@ public struct StoreOpening: Hashable, Sendable {
         state = Self.state(opening.state)
         commitNumber = opening.commit_number
         recoveredCommitCount = opening.recovered_count
+        lostCommitCount = opening.lost_count
+        isSnapshot = opening.is_snapshot != 0
         let path = String(cString: larder_env_quarantine(environment))
         quarantine = path.isEmpty ? nil : path
         var report = larder_salvage_report()

@@ -16,6 +16,7 @@
 #define REPORT_PAGES 256
 
 typedef struct check {
+    const char *path;
     larder__harvest *files; /* pages and log; no rows are gathered */
     larder__pages pages;
     larder_pages_report *report;
@@ -245,8 +246,7 @@ static void check_base(check *c, const larder__view_root *base) {
         c->pages.image_count = log->images.size_bytes / sizeof(larder__image);
     }
     if (gaps > 0) {
-        snprintf(text, sizeof text,
-                 "%llu commits of the write-ahead log cannot be read, and later ones can",
+        snprintf(text, sizeof text, "%llu acknowledged commits cannot be read",
                  (unsigned long long)gaps);
         note(c, LARDER__PAGE_NONE, text);
     }
@@ -261,14 +261,16 @@ static void check_files(check *c) {
     const larder__found_log *log = &c->files->log;
     size_t count = larder__harvest_list_roots(&c->pages, log, roots);
     larder__meta meta;
-    bool is_logged = log->has_header && log->header.state != LARDER__WAL_UNUSED;
     if (log->bytes.size_bytes > 0 && !log->has_header)
         note(c, LARDER__PAGE_NONE, "both headers of the write-ahead log are damaged");
     for (int which = 0; which < 2; which++)
         if (!larder__pages_read_meta(&c->pages, which, &meta))
             note(c, (uint64_t)which, "the meta page is damaged");
-    if (is_logged && !roots[0].is_checkpoint)
-        note(c, LARDER__PAGE_NONE, "the data file has a later commit than the write-ahead log");
+    larder_error refused;
+    if (larder__wal_is_refused(log->verdict)) {
+        larder__wal_refuse(&log->facts, log->verdict, c->path, &refused);
+        note(c, LARDER__PAGE_NONE, refused.message);
+    }
     if (count == 0)
         note(c, LARDER__PAGE_NONE, "nothing says where the tables are");
     else if (goes_on(c))
@@ -285,7 +287,8 @@ int32_t larder_check_pages(const char *path, larder_page_problem_function proble
     larder__harvest *files = larder__allocate(NULL, sizeof *files);
     if (files == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to check pages");
     int32_t status = larder__harvest_open_files(files, path, &larder__default_allocator, error);
-    check c = {.files = files,
+    check c = {.path = path,
+               .files = files,
                .pages = files->pages,
                .report = report,
                .problem = problem,

@@ -359,21 +359,47 @@ static void add_root(larder__view_root *list, size_t *count, larder__view_root a
     list[at] = added;
 }
 
+/* Whether the checkpoint's pages can be there, and the log's records follow from it. Meta pages that are
+ * older than the rest of the file do not lead to its root page; then something of theirs is missing, too. */
+static bool has_checkpoint(const larder__pages *pages, const larder__found_log *log) {
+    larder__meta own, meta;
+    uint64_t last;
+    if (log->verdict == LARDER__WAL_HEADER_LOST || log->verdict == LARDER__WAL_DATA_APART)
+        return false;
+    if (log->verdict != LARDER__WAL_DATA_OLDER) return true;
+    if (!log->facts.has_root || !larder__meta_parse(log->header.meta, &own)) return false;
+    for (int which = 0; which < 2; which++)
+        if (!larder__pages_read_meta(pages, which, &meta) || meta.tables.page == own.tables.page)
+            return false;
+    return larder__found_log_gaps(log, larder__wal_newest(&log->facts), &last) > 0;
+}
+
+/* Whether the number of a meta page can be right. Two of them confirm each other. */
+static bool is_plausible(const larder__pages *pages, const larder__found_log *log, int which,
+                         uint64_t commit) {
+    larder__meta other;
+    uint64_t newest = larder__found_log_newest(log);
+    if (newest == 0 || !has_checkpoint(pages, log)) return true;
+    if (!larder__wal_is_refused(log->verdict)) return commit <= log->last_commit;
+    return commit <= newest + 1 || (larder__pages_read_meta(pages, 1 - which, &other) &&
+                                    (other.commit + 1 == commit || other.commit == commit + 1));
+}
+
 size_t larder__harvest_list_roots(const larder__pages *pages, const larder__found_log *log,
                                   larder__view_root list[LARDER__VIEWS_MAX]) {
     size_t count = 0;
     larder__meta meta;
     if (log->has_header && log->header.state != LARDER__WAL_UNUSED &&
-        larder__meta_parse(log->header.meta, &meta))
-        add_root(list, &count,
-                 (larder__view_root){meta, log->header.commit, log->last_commit, true});
-    uint64_t newest = larder__found_log_newest(log);
+        larder__meta_parse(log->header.meta, &meta)) {
+        uint64_t last = has_checkpoint(pages, log) ? log->last_commit : 0;
+        add_root(list, &count, (larder__view_root){meta, log->header.commit, last, true});
+    }
     for (int which = 0; which < 2; which++) {
         if (!larder__pages_read_meta(pages, which, &meta)) continue;
-        /* A commit is in the log before it is in the map, but for one that is a checkpoint. */
-        bool is_plausible = newest == 0 || meta.commit <= newest + 1;
-        uint64_t last = is_plausible ? meta.commit : 0;
-        add_root(list, &count, (larder__view_root){meta, meta.commit, last, false});
+        uint64_t counted = larder__harvest_commit_of(pages, &meta.tables);
+        uint64_t commit = counted != 0 ? counted : meta.commit;
+        uint64_t last = is_plausible(pages, log, which, commit) ? commit : 0;
+        add_root(list, &count, (larder__view_root){meta, commit, last, false});
     }
     return count;
 }
@@ -417,7 +443,11 @@ int32_t larder__harvest_open_files(larder__harvest *h, const char *directory,
     for (int t = 0; t < LARDER__TABLE_COUNT; t++)
         h->lost[t].ranges.allocator = h->lost[t].keys.allocator = allocator;
     h->status = larder__pages_open(directory, &h->pages, &h->error);
-    if (larder__harvest_goes_on(h)) larder__harvest_read_log(h, directory);
+    bool has_log;
+    if (larder__harvest_goes_on(h)) {
+        larder__harvest_read_log(h, directory);
+        larder__wal_look_at(directory, allocator, &h->log.facts, &h->log.verdict, &has_log, NULL);
+    }
     if (h->status != LARDER_OK && error != NULL) *error = h->error;
     return h->status;
 }

@@ -10,7 +10,8 @@
  * Sources come in this order, and the first one that has a row, or its removal, decides:
  *
  *   1. whole records of the log after the base, the newest first
- *   2. the base: the tree of the checkpoint, or of the data file's newer meta page
+ *   2. the base: the tree of the checkpoint, or of the data file's newer meta page where that is a later
+ *      one, or where the files contradict each other on the checkpoint (wal_judge.c)
  *   3. the trees of the other meta pages, the newest first
  *   4. what is left of damaged records
  *   5. older records of the log, the newest first
@@ -44,9 +45,11 @@ typedef struct larder__found_log {
     larder__buffer bytes; /* all of the file */
     bool has_header;
     larder__wal_header header;
-    larder__buffer records; /* larder__found_record each, by place */
-    larder__buffer images;  /* larder__image each, by number: the checkpoint's */
-    uint64_t last_commit;   /* of the records that follow the header without a gap */
+    larder__buffer records;  /* larder__found_record each, by place */
+    larder__buffer images;   /* larder__image each, by number: the checkpoint's */
+    uint64_t last_commit;    /* of the records that follow the header without a gap */
+    larder__wal_facts facts; /* with the data file's */
+    larder__wal_verdict verdict;
 } larder__found_log;
 
 /* Keys of a table that a tree has lost, in order. */
@@ -162,7 +165,7 @@ void larder__harvest_read_log(larder__harvest *h, const char *directory);
 /* The last commit that the header or a record with its salt names; 0: no header is in use, or the
  * log's end is missing. */
 uint64_t larder__found_log_newest(const larder__found_log *log);
-/* Commits after one that no whole record has, before those that one has. */
+/* Commits after one that no whole record has, up to the last that one or the header has. */
 uint64_t larder__found_log_gaps(const larder__found_log *log, uint64_t commit, uint64_t *last);
 /* The whole records after a commit; those up to it, guessed; damaged ones. */
 void larder__harvest_newer_records(larder__harvest *h, uint64_t commit);
@@ -175,6 +178,9 @@ void larder__harvest_each_image(larder__harvest *h, larder__image_function visit
 /* harvest_tree.c: all tables that a root leads to; of the base, or guessed. */
 void larder__harvest_walk(larder__harvest *h, const larder__root *tables, bool has_images,
                           bool is_base);
+/* The commit that the counters of a tree are of; 0: they cannot be read. The number of a meta page has no
+ * checksum. */
+uint64_t larder__harvest_commit_of(const larder__pages *pages, const larder__root *tables);
 /* harvest_scan.c */
 void larder__harvest_scan(larder__harvest *h);
 /* harvest_names.c */

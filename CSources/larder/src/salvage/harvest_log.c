@@ -50,7 +50,7 @@ static void find_records(larder__harvest *h) {
         const uint8_t *head = log->bytes.data + at;
         uint64_t size = larder__wal_size_of_any(head, at, end);
         next = at + LARDER__WAL_BLOCK;
-        if (size == 0) continue;
+        if (size == 0 || larder__wal_is_mark(size)) continue;
         larder__found_record record = {.at = at,
                                        .size_bytes = size,
                                        .commit = larder__wal_commit_of(head),
@@ -156,10 +156,11 @@ void larder__harvest_read_log(larder__harvest *h, const char *directory) {
 
 /* ---- whole records ---- */
 
-/* Of the log's own, when its header is known, and behind a commit. */
+/* Of the log's own, when its newest header is known, and behind a commit. */
 static bool is_newer(const larder__found_log *log, const larder__found_record *record,
                      uint64_t commit) {
-    return record->commit > commit && (!log->has_header || record->salt == log->header.salt);
+    return record->commit > commit && (!log->has_header || record->salt == log->header.salt ||
+                                       log->verdict == LARDER__WAL_HEADER_LOST);
 }
 
 /* The last change first. */
@@ -237,12 +238,16 @@ uint64_t larder__found_log_gaps(const larder__found_log *log, uint64_t commit, u
         count++;
         if (record.commit > *last) *last = record.commit;
     }
+    if (log->has_header && log->header.commit > *last) *last = log->header.commit;
     uint64_t all = *last - commit;
     return all > count ? all - count : 0;
 }
 
 void larder__harvest_newer_records(larder__harvest *h, uint64_t commit) {
-    h->damaged_record_count = (int64_t)larder__found_log_gaps(&h->log, commit, &h->last_commit);
+    uint64_t newest = larder__wal_newest(&h->log.facts);
+    bool is_older = h->log.verdict == LARDER__WAL_DATA_OLDER && newest < commit;
+    h->damaged_record_count =
+        (int64_t)larder__found_log_gaps(&h->log, is_older ? newest : commit, &h->last_commit);
     take_records(h, commit, true);
 }
 

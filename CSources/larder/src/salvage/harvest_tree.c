@@ -205,3 +205,60 @@ void larder__harvest_walk(larder__harvest *h, const larder__root *tables, bool h
     larder__buffer_free(&w.value);
     larder__release(h->allocator, visited);
 }
+
+/* ---- the commit of a tree ---- */
+
+typedef struct commit_search {
+    larder__root catalog;
+    bool has_catalog;
+    uint64_t commit;
+} commit_search;
+
+static bool find_catalog(void *context, const larder__page_node *node) {
+    commit_search *s = context;
+    larder_bytes name = larder__bytes(larder__table_names[LARDER__CATALOG],
+                                      strlen(larder__table_names[LARDER__CATALOG]));
+    s->has_catalog = node->is_table && larder__bytes_equal(name, node->key);
+    if (s->has_catalog) larder__root_parse(node->value.data, &s->catalog);
+    return !s->has_catalog;
+}
+
+/* The counters are the catalog's first row. */
+static bool find_counters(void *context, const larder__page_node *node) {
+    commit_search *s = context;
+    larder_bytes payload;
+    larder__counters counters;
+    if (larder__begin(node->key)[0] == LARDER__KIND_COUNTERS &&
+        larder__evidence_unseal(node->key, node->value, &payload) &&
+        payload.size_bytes == sizeof counters) {
+        memcpy(&counters, payload.data, sizeof counters);
+        if (counters.commit_number > 0) s->commit = (uint64_t)counters.commit_number;
+    }
+    return false;
+}
+
+static void ignore_lost(void *context, uint64_t page, larder_bytes low, const larder_bytes *high,
+                        const char *what) {
+    (void)context;
+    (void)page;
+    (void)low;
+    (void)high;
+    (void)what;
+}
+
+uint64_t larder__harvest_commit_of(const larder__pages *pages, const larder__root *tables) {
+    const larder_allocator *allocator = &larder__default_allocator;
+    commit_search s = {.has_catalog = false};
+    larder__tree_visitor in_tables = {&s, find_catalog, ignore_lost, NULL};
+    larder__tree_visitor in_catalog = {&s, find_counters, ignore_lost, NULL};
+    size_t marks = (size_t)(pages->page_count / 8 + 1);
+    uint8_t *visited = larder__allocate(allocator, marks);
+    bool has_memory;
+    if (visited == NULL) return 0;
+    memset(visited, 0, marks);
+    larder__tree_walk_all(pages, tables->page, visited, &in_tables, allocator, &has_memory);
+    if (s.has_catalog)
+        larder__tree_walk_all(pages, s.catalog.page, visited, &in_catalog, allocator, &has_memory);
+    larder__release(allocator, visited);
+    return s.commit;
+}

@@ -90,7 +90,7 @@ static int32_t open_lmdb(larder_env *env, const char *path, const larder_env_opt
         if (code == 0) break;
         if (code == ENOMEM && is_default && env->map_bytes > FALLBACK_MAP_BYTES) {
             env->map_bytes /= 2;
-        } else if ((code == EACCES || code == EROFS) && extra == 0 &&
+        } else if ((code == EACCES || code == EPERM || code == EROFS) && extra == 0 &&
                    (env->flags & LARDER_OPEN_READ_ONLY) != 0) {
             extra = MDB_RDONLY;
         } else {
@@ -206,6 +206,7 @@ static void close_attempt(larder_env *env) {
     larder__wal_close(env);
     if (env->mdb != NULL) mdb_env_close(env->mdb);
     env->mdb = NULL;
+    larder__wal_undo(env);
     larder__wal_release(env);
     larder__verify_release(env);
     env->file_bytes = env->short_size_bytes = env->short_from_page = 0;
@@ -252,6 +253,10 @@ static int32_t open_owned(larder_env *env, const larder_env_options *o, bool is_
     status = open_files(env, env->path, o, true, is_alone, error);
     if (status != LARDER_OK) return status;
     env->opening.state = LARDER_OPENING_QUARANTINED;
+    env->opening.lost_count = (uint64_t)env->salvaged.damaged_record_count;
+    if (env->opening.lost_count > 0)
+        larder__log(env, LARDER_LOG_ERROR, "%llu commits of the damaged store cannot be read",
+                    (unsigned long long)env->opening.lost_count);
     larder__log(
         env, LARDER_LOG_WARNING,
         "the damaged files are in %s: %lld pending writes and %lld documents were salvaged",
@@ -261,16 +266,25 @@ static int32_t open_owned(larder_env *env, const larder_env_options *o, bool is_
     return LARDER_OK;
 }
 
+/* Whether the files themselves can be read: LMDB keeps a table of readers in its lock file, and where the
+ * file system takes no writes it needs none while no other process has the store. */
+static bool can_read_in_place(const larder_env *env, bool is_alone) {
+    int code = larder__file_try_readers(env->path);
+    return larder__lock_is_visible(env) && (code == 0 || (code == EROFS && is_alone));
+}
+
 /* Opens the files for reading only: as they are, or a copy that is recovered. */
 static int32_t open_to_read(larder_env *env, const larder_env_options *o, bool is_alone,
                             larder_error *error) {
     char temporary[LARDER__MEMORY_PATH_MAX];
-    bool is_clean = true, has_log = true;
+    bool in_place = can_read_in_place(env, is_alone), has_log = true;
     int32_t status = LARDER_OK;
-    if (is_alone) status = larder__wal_is_clean(env->path, &is_clean, &has_log, error);
-    if (status == LARDER_OK && !is_clean) {
+    if (in_place && is_alone) status = larder__wal_is_clean(env->path, &in_place, &has_log, error);
+    if (status == LARDER_OK && !in_place) {
         status = larder__wal_copy_aside(env, temporary, error);
-        return status == LARDER_OK ? open_temporary(env, temporary, o, error) : status;
+        if (status == LARDER_OK) status = open_temporary(env, temporary, o, error);
+        env->opening.is_snapshot = 1;
+        return status;
     }
     if (status == LARDER_OK) status = open_files(env, env->path, o, false, is_alone, error);
     if (status == LARDER_OK && !has_log && env->stored_format > LARDER__FORMAT_WITHOUT_LOG)
@@ -318,6 +332,7 @@ static void close_files(larder_env *env) {
     larder__wal_close(env);
     if (env->mdb != NULL) mdb_env_close(env->mdb);
     env->mdb = NULL;
+    larder__wal_undo(env);
     if (env->inode != 0) larder__registry_remove(env);
     larder__lock_release(env);
 }
@@ -403,13 +418,14 @@ int32_t larder_env_close(larder_env *env, larder_error *error) {
 }
 
 int32_t larder_env_opening(const larder_env *env, larder_opening *opening, larder_error *error) {
+    const size_t first_version = offsetof(larder_opening, lost_count);
     int32_t status = larder__env_check(env, error);
     if (status != LARDER_OK) return status;
-    if (opening == NULL || opening->struct_bytes < sizeof *opening)
+    if (opening == NULL || opening->struct_bytes < first_version)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "opening is NULL, or its struct_bytes is not set");
     size_t struct_bytes = opening->struct_bytes;
-    *opening = env->opening;
+    memcpy(opening, &env->opening, struct_bytes < sizeof *opening ? struct_bytes : sizeof *opening);
     opening->struct_bytes = struct_bytes;
     return LARDER_OK;
 }

@@ -44,6 +44,8 @@ bool larder__file_has_room_for_store(const char *directory);
  * there is too little room. */
 int32_t larder__file_allocate_readers(const char *directory, uint32_t max_readers,
                                       larder_error *error);
+/* 0, or the errno with which that file cannot be written, or not be made. */
+int larder__file_try_readers(const char *directory);
 /* Whether the data file cannot grow by so many bytes: its file system or the process's file size
  * limit is full. */
 bool larder__file_lacks_room(const larder_env *env, uint64_t bytes);

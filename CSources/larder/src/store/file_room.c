@@ -85,6 +85,16 @@ done:
     return code == 0 ? LARDER_OK : larder__file_fail(error, code, "allocating", path);
 }
 
+int larder__file_try_readers(const char *directory) {
+    char path[4352];
+    snprintf(path, sizeof path, "%s/lock.mdb", directory);
+    int file = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC), code = file < 0 ? errno : 0;
+    if (file >= 0) close(file); /* LMDB has not opened it in this process */
+    if (code == ENOENT)
+        code = faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    return code;
+}
+
 /* ---- the data file ---- */
 
 bool larder__file_lacks_room(const larder_env *env, uint64_t bytes) {

@@ -13,7 +13,7 @@
  *   catalog.c, mention.c, shape.c, blob.c, named.c
  *                            names to numbers and back; field names; compression; small values
  *   table.c                  accounted get/put/remove and cursors over LMDB tables
- *   wal.c, wal_record.c, wal_checkpoint.c, wal_pages.c, wal_recover.c
+ *   wal.c, wal_record.c, wal_checkpoint.c, wal_pages.c, wal_judge.c, wal_recover.c, wal_copy.c
  *                            the write-ahead log
  *   guard.c, guard_map.c, verify.c
  *                            LMDB's calls, which damaged pages cannot end the process with

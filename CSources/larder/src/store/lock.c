@@ -104,6 +104,16 @@ int32_t larder__lock_own(larder_env *env, bool *is_alone, larder_error *error) {
     return LARDER_OK;
 }
 
+bool larder__lock_is_visible(const larder_env *env) {
+    static const char *const files[] = {"owner.lock", "lock.mdb"};
+    char path[LOCK_PATH_MAX];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        join(path, env->path, files[i]);
+        if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno != ENOENT) return false;
+    }
+    return true;
+}
+
 int32_t larder__lock_against_owners(const char *directory, int *file, larder_error *error) {
     char path[LOCK_PATH_MAX];
     struct stat info;

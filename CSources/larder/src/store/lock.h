@@ -9,6 +9,8 @@ int32_t larder__lock_begin_opening(larder_env *env, larder_error *error);
 /* Takes the place of an owner, or for reading none. *is_alone: no other process uses the store,
  * and none can begin to before larder__lock_end_opening. */
 int32_t larder__lock_own(larder_env *env, bool *is_alone, larder_error *error);
+/* Whether the files are readable, or missing, from which larder__lock_own tells. */
+bool larder__lock_is_visible(const larder_env *env);
 void larder__lock_end_opening(larder_env *env);
 /* Gives everything up and closes the file; nothing to do when there is none. */
 void larder__lock_release(larder_env *env);

@@ -12,6 +12,7 @@
 
 #define MAGIC_HEADER UINT32_C(0x4857444c) /* "LDWH" */
 #define HEADER_BYTES (80 + LARDER__WAL_META)
+#define HAS_MARKS 1
 
 /* ---- reading and writing ---- */
 
@@ -52,23 +53,36 @@ static bool decode_header(const uint8_t *from, uint64_t block, larder__wal_heade
     header->chain = larder__load32(from + 56);
     header->page_bytes = larder__load32(from + 60);
     header->root_checksum = larder__load32(from + 64);
+    header->has_marks = (larder__load32(from + 68) & HAS_MARKS) != 0;
     memcpy(header->meta, from + 72, LARDER__WAL_META);
     return header->sequence % 2 == block;
 }
 
-int32_t larder__wal_read_header(int file, larder__wal_header *header, larder_error *error) {
-    uint8_t blocks[2 * LARDER__WAL_BLOCK];
+/* A header is shorter than a sector, so that a power cut leaves the old one or the new one. Blocks that
+ * were never written are blank. */
+int32_t larder__wal_read_headers(int file, larder__wal_header *header, bool *other_is_valid,
+                                 larder_error *error) {
+    uint8_t blocks[2 * LARDER__WAL_BLOCK] = {0};
+    static const uint8_t blank[HEADER_BYTES];
     ssize_t size = larder__file_read(file, blocks, sizeof blocks, 0);
     if (size < 0) return larder__wal_fail(error, errno, "reading");
     larder__wal_header found;
-    bool is_found = false;
+    int valid_count = 0;
+    bool has_blank = false;
     for (uint64_t block = 0; block < 2; block++) {
-        if ((size_t)size < block * LARDER__WAL_BLOCK + HEADER_BYTES) break;
-        if (!decode_header(blocks + block * LARDER__WAL_BLOCK, block, &found)) continue;
-        if (!is_found || found.sequence > header->sequence) *header = found;
-        is_found = true;
+        const uint8_t *at = blocks + block * LARDER__WAL_BLOCK;
+        has_blank = has_blank || memcmp(at, blank, HEADER_BYTES) == 0;
+        if (!decode_header(at, block, &found)) continue;
+        if (valid_count == 0 || found.sequence > header->sequence) *header = found;
+        valid_count++;
     }
-    return is_found ? LARDER_OK : LARDER_NOT_FOUND;
+    *other_is_valid = valid_count == 2 || (valid_count == 1 && header->sequence == 1 && has_blank);
+    return valid_count > 0 ? LARDER_OK : LARDER_NOT_FOUND;
+}
+
+int32_t larder__wal_read_header(int file, larder__wal_header *header, larder_error *error) {
+    bool other_is_valid;
+    return larder__wal_read_headers(file, header, &other_is_valid, error);
 }
 
 int larder__wal_write_header(int file, const larder__wal_header *header) {
@@ -84,6 +98,7 @@ int larder__wal_write_header(int file, const larder__wal_header *header) {
     larder__store32(block + 56, header->chain);
     larder__store32(block + 60, header->page_bytes);
     larder__store32(block + 64, header->root_checksum);
+    larder__store32(block + 68, HAS_MARKS);
     memcpy(block + 72, header->meta, LARDER__WAL_META);
     larder__store32(block, larder__crc32c(0, block + 4, HEADER_BYTES - 4));
     int code =
@@ -134,8 +149,8 @@ static int32_t read_record(int file, const larder__wal_header *header, larder__w
     if (n < (ssize_t)sizeof head) return LARDER_END;
     uint64_t size = match_head(head, header, place, at);
     if (size == UINT64_MAX) return LARDER_END;
+    size_t before = payload != NULL ? payload->size_bytes : 0;
     if (payload != NULL) {
-        size_t before = payload->size_bytes;
         if (!larder__buffer_reserve(payload, sizeof head + (size_t)size))
             return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to read the log");
         uint8_t *whole = payload->data + before;
@@ -145,8 +160,10 @@ static int32_t read_record(int file, const larder__wal_header *header, larder__w
             larder__load32(head) != larder__crc32c(0, whole + 4, sizeof head - 4 + (size_t)size))
             return LARDER_END; /* torn */
         memmove(whole, whole + sizeof head, (size_t)size);
-        payload->size_bytes = before + (size_t)size;
     }
+    if (size == 0) return LARDER_MORE;
+    if (larder__wal_oldest_of(head) > header->sequence) return LARDER_STOPPED;
+    if (payload != NULL) payload->size_bytes = before + (size_t)size;
     place->commit++;
     place->end = at + larder__wal_whole_blocks(sizeof head + size);
     place->chain = larder__load32(head);
@@ -169,24 +186,26 @@ uint64_t larder__wal_size_of_any(const uint8_t *head, uint64_t at, uint64_t file
     return is_head ? LARDER__WAL_RECORD_HEAD + size : 0;
 }
 
-int32_t larder__wal_find_later(int file, uint64_t commit, larder__buffer *scratch, bool *is_found,
-                               larder_error *error) {
+int32_t larder__wal_find_latest(int file, uint64_t commit, larder__buffer *scratch,
+                                uint64_t *latest, larder_error *error) {
     off_t end = lseek(file, 0, SEEK_END);
     if (end < 0) return larder__wal_fail(error, errno, "reading");
-    *is_found = false;
-    uint8_t head[LARDER__WAL_RECORD_HEAD];
-    for (uint64_t at = LARDER__WAL_FIRST; at + sizeof head <= (uint64_t)end && !*is_found;
+    *latest = 0;
+    uint8_t head[LARDER__WAL_RECORD_HEAD] = {0};
+    for (uint64_t at = LARDER__WAL_FIRST; at + sizeof head <= (uint64_t)end;
          at += LARDER__WAL_BLOCK) {
         ssize_t n = larder__file_read(file, head, sizeof head, (off_t)at);
         uint64_t size = n == sizeof head ? larder__wal_size_of_any(head, at, (uint64_t)end) : 0;
-        if (n >= 0 && (size == 0 || larder__load64(head + 16) <= commit + 1)) continue;
+        uint64_t found = larder__wal_commit_of(head);
+        if (n >= 0 && (size <= sizeof head || found <= commit || found <= *latest)) continue;
         scratch->size_bytes = 0;
         if (n >= 0 && !larder__buffer_reserve(scratch, (size_t)size))
             return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to read the log");
         if (n >= 0) n = larder__file_read(file, scratch->data, (size_t)size, (off_t)at);
         if (n < 0) return larder__wal_fail(error, errno, "reading");
-        *is_found = (uint64_t)n == size &&
-                    larder__load32(scratch->data) == larder__crc32c(0, scratch->data + 4, size - 4);
+        if ((uint64_t)n == size &&
+            larder__load32(scratch->data) == larder__crc32c(0, scratch->data + 4, size - 4))
+            *latest = found;
     }
     return LARDER_OK;
 }

@@ -51,7 +51,8 @@ int larder__wal_root_checksum(int data_file, const uint8_t meta[LARDER__WAL_META
     uint64_t root = larder__load64(meta + META_ROOT_AT);
     *checksum = 0;
     if (root == UINT64_MAX) return 0; /* no tables yet */
-    if (page_bytes > sizeof page || root > (UINT64_C(1) << 47) / page_bytes) return EINVAL;
+    if (page_bytes == 0 || page_bytes > sizeof page || root > (UINT64_C(1) << 47) / page_bytes)
+        return EINVAL;
     ssize_t size = larder__file_read(data_file, page, page_bytes, (off_t)(root * page_bytes));
     if (size < 0) return errno;
     *checksum = larder__crc32c(1, page, (size_t)size);
@@ -183,6 +184,7 @@ static int write_checkpoint(larder_env *env, larder__wal_point *point, bool begi
     uint64_t old_sequence = wal->pin_sequence;
     wal->header = next;
     wal->header_is_flushed = true;
+    if (begins_anew || old != NULL) wal->oldest = next.sequence; /* it was not images alone */
     wal->pin = point->pin;
     point->pin = NULL;
     wal->is_running = false; /* from here on a pin is the header's */
@@ -248,14 +250,29 @@ int32_t larder__wal_checkpoint_last(larder_env *env, larder_error *error) {
     return status;
 }
 
+/* Where the log is full a checkpoint of the commit before makes room. */
+static int32_t mark_whole(larder_env *env, MDB_txn *txn, larder_error *error) {
+    uint64_t commit = mdb_txn_id(txn);
+    int32_t status = larder__wal_append_mark(env, commit, error);
+    if (status != LARDER_MORE) return status;
+    status = larder__wal_checkpoint(env, txn, error);
+    if (status == LARDER_OK) status = larder__wal_append_mark(env, commit, error);
+    return status != LARDER_MORE ? status : larder__fail(error, LARDER_E_IO, "the log has no room");
+}
+
 /* LMDB flushes the pages before its meta page refers to them, and the header follows. */
 int32_t larder__wal_commit_whole(larder_env *env, MDB_txn *txn, larder_error *error) {
     larder__wal_wait(env);
+    int32_t status = mark_whole(env, txn, error);
+    if (status != LARDER_OK) {
+        larder__mdb_txn_abort(txn);
+        return status;
+    }
     int code = mdb_env_set_flags(env->mdb, MDB_NOSYNC, 0);
     if (code == 0) code = larder__mdb_txn_commit(txn);
     mdb_env_set_flags(env->mdb, MDB_NOSYNC, 1);
     if (code != 0) return larder__fail_mdb(error, code, "committing");
-    int32_t status = larder__wal_checkpoint_last(env, error);
+    status = larder__wal_checkpoint_last(env, error);
     /* Readers see the commit, and it may be gone after a crash: nobody is to see more of it. */
     if (status != LARDER_OK) atomic_store(&env->reads_refused, true);
     return status;
@@ -367,6 +384,7 @@ static int32_t follow(larder_env *env, uint64_t commit, bool *is_safe, larder_er
         if (code != 0) return larder__fail_mdb(error, code, "flushing the write-ahead log");
         pthread_mutex_lock(&wal->lock);
         wal->header = header;
+        wal->oldest = header.sequence;
         pthread_mutex_unlock(&wal->lock);
         wal->salt = header.salt;
         wal->last = (larder__wal_place){header.commit, header.start, header.chain};

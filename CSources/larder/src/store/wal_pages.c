@@ -142,8 +142,8 @@ bool larder__wal_defer_images(larder__wal *wal, uint64_t commit) {
 
 /* ---- putting them back ---- */
 
-bool larder__wal_find_image(const larder__wal *wal, uint64_t page, larder_bytes *image) {
-    const uint8_t *at = wal->records.data, *end = at + wal->records.size_bytes;
+bool larder__wal_find_image(const larder__buffer *records, uint64_t page, larder_bytes *image) {
+    const uint8_t *at = records->data, *end = at + records->size_bytes;
     larder__wal_change change;
     while (at < end && larder__wal_next_change(&at, end, &change)) {
         if (change.kind != LARDER__WAL_PAGE || larder__wal_page_of(&change) != page) continue;
@@ -151,14 +151,6 @@ bool larder__wal_find_image(const larder__wal *wal, uint64_t page, larder_bytes 
         return true;
     }
     return false;
-}
-
-static int write_page(int file, larder_bytes image, uint64_t page) {
-    ssize_t n;
-    do
-        n = pwrite(file, image.data, image.size_bytes, (off_t)(page * image.size_bytes));
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)image.size_bytes ? 0 : n < 0 ? errno : EIO;
 }
 
 int larder__wal_restore_pages(larder_env *env, int data_file) {
@@ -177,7 +169,7 @@ int larder__wal_restore_pages(larder_env *env, int data_file) {
             (is_restored[page / 8] >> page % 8 & 1) != 0)
             continue;
         is_restored[page / 8] |= (uint8_t)(1 << page % 8);
-        code = write_page(data_file, change.value, page);
+        code = larder__wal_overwrite(wal, data_file, change.value, page * change.value.size_bytes);
     }
     larder__release(&env->allocator, is_restored);
     return code;

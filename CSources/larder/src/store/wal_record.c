@@ -6,8 +6,10 @@
  * of it, is written when the transaction commits. Until then no record is there: the first block
  * has zeros in place of the head.
  *
- * A record that outgrows its space is given up, and its commit becomes a checkpoint by itself. Where
- * the log has no space of a few parts, a record stays in memory and is given up earlier.
+ * A record that outgrows its space is given up, and its commit becomes a checkpoint by itself; then a mark
+ * takes the record's place before LMDB commits, so that a later commit than the log's last one in the map
+ * is never a record that was lost. Where the log has no space of a few parts, a record stays in memory and
+ * is given up earlier.
  *
  * Rejected: trying it with every large record. A store whose commits are all too large would write
  * each of them twice, so that parts are tried again some transactions after one that was.
@@ -163,17 +165,26 @@ static int32_t complete_record(larder_txn *txn, uint64_t *at) {
     return has_room(txn, at) ? LARDER_OK : LARDER_MORE;
 }
 
-/* Fills in the head, and returns the record's checksum. */
-static uint32_t seal(const larder_txn *txn, uint8_t *head, uint64_t at) {
-    const larder__wal *wal = txn->env->wal;
-    const larder__redo *redo = &txn->redo;
-    uint64_t payload = larder__wal_record_bytes(txn) - LARDER__WAL_RECORD_HEAD;
+/* All of a head but the checksum. */
+static void fill_head(larder__wal *wal, uint8_t *head, uint64_t commit, uint64_t at,
+                      uint64_t payload_bytes) {
+    pthread_mutex_lock(&wal->lock);
+    uint64_t oldest = wal->oldest;
+    pthread_mutex_unlock(&wal->lock);
     larder__store32(head + 4, LARDER__WAL_MAGIC_RECORD);
     larder__store64(head + 8, wal->salt);
-    larder__store64(head + 16, txn->commit);
+    larder__store64(head + 16, commit);
     larder__store64(head + 24, at);
     larder__store32(head + 32, wal->last.chain);
-    larder__store64(head + 40, payload);
+    larder__store64(head + 40, payload_bytes);
+    larder__store64(head + 48, oldest);
+}
+
+/* Fills in the head, and returns the record's checksum. */
+static uint32_t seal(const larder_txn *txn, uint8_t *head, uint64_t at) {
+    const larder__redo *redo = &txn->redo;
+    uint64_t payload = larder__wal_record_bytes(txn) - LARDER__WAL_RECORD_HEAD;
+    fill_head(txn->env->wal, head, txn->commit, at, payload);
     uint32_t checksum;
     if (redo->written_bytes == 0) {
         checksum = larder__crc32c(0, head + 4, redo->rest.size_bytes - 4);
@@ -184,6 +195,15 @@ static uint32_t seal(const larder_txn *txn, uint8_t *head, uint64_t at) {
     }
     larder__store32(head, checksum);
     return checksum;
+}
+
+/* Behind the last record there may be one of the same commit, of a process that died or of a commit that
+ * failed: where the next one goes elsewhere it must not be taken for that. 0 or errno. */
+static int clear_end(larder__wal *wal, uint64_t at) {
+    static const uint8_t blank[LARDER__WAL_RECORD_HEAD];
+    uint64_t end = wal->last.end;
+    if (at == end || end + sizeof blank > larder__wal_capacity(wal)) return 0;
+    return larder__wal_write_at(wal->file, blank, sizeof blank, end);
 }
 
 /* What is in memory, and the head where its block has been written. 0 or errno. */
@@ -198,10 +218,23 @@ static int write_record(larder_txn *txn, uint64_t at) {
         memset(rest->data + rest->size_bytes, 0, size - rest->size_bytes);
     redo->at = at;
     wal->next = (larder__wal_place){txn->commit, at + redo->written_bytes + size, checksum};
-    int code = larder__wal_write_at(wal->file, rest->data, size, at + redo->written_bytes);
+    int code = clear_end(wal, at);
+    if (code == 0)
+        code = larder__wal_write_at(wal->file, rest->data, size, at + redo->written_bytes);
     if (code == 0 && redo->written_bytes > 0)
         code = larder__wal_write_at(wal->file, head, sizeof head, at);
     return code;
+}
+
+/* What was written is on disk, or not: after a flush that failed nothing is known. */
+static int32_t flush(larder_env *env, larder_error *error) {
+    larder__wal *wal = env->wal;
+    int code = larder__sync_data(wal->file);
+    if (code == 0) return LARDER_OK;
+    wal->failed = true;
+    atomic_store(&env->writes_refused, true);
+    larder__wal_fail(error, code, "flushing");
+    return code == ENOSPC || code == EDQUOT ? LARDER_E_NO_SPACE : LARDER_E_IO;
 }
 
 int32_t larder__wal_append(larder_txn *txn, larder_error *error) {
@@ -227,13 +260,21 @@ int32_t larder__wal_append(larder_txn *txn, larder_error *error) {
         larder__wal_withdraw(txn);
         return larder__wal_fail(error, code, "appending to");
     }
-    code = larder__sync_data(wal->file);
-    if (code == 0) return LARDER_OK;
-    /* Which of its pages are on disk is not known, whatever the code. */
-    wal->failed = true;
-    atomic_store(&txn->env->writes_refused, true);
-    larder__wal_fail(error, code, "flushing");
-    return code == ENOSPC || code == EDQUOT ? LARDER_E_NO_SPACE : LARDER_E_IO;
+    return flush(txn->env, error);
+}
+
+int32_t larder__wal_append_mark(larder_env *env, uint64_t commit, larder_error *error) {
+    larder__wal *wal = env->wal;
+    uint8_t block[LARDER__WAL_BLOCK] = {0};
+    uint64_t at;
+    if (!wal->last_is_known || wal->last.commit + 1 != commit ||
+        larder__wal_find_room(wal, sizeof block, &at) == 0)
+        return LARDER_MORE;
+    fill_head(wal, block, commit, at, 0);
+    larder__store32(block, larder__crc32c(0, block + 4, LARDER__WAL_RECORD_HEAD - 4));
+    int code = clear_end(wal, at);
+    if (code == 0) code = larder__wal_write_at(wal->file, block, sizeof block, at);
+    return code == 0 ? flush(env, error) : larder__wal_fail(error, code, "appending to");
 }
 
 void larder__wal_committed(larder_txn *txn) {

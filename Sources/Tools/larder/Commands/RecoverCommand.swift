@@ -110,7 +110,7 @@ struct RecoverCommand: ParsableCommand {
             NumberText.things(report.damagedPageCount, "damaged page") + " of "
                 + NumberText.count(report.pageCount) + ", "
                 + NumberText.things(
-                    report.damagedCommitCount, "lost commit in the log", "lost commits in the log"))
+                    report.damagedCommitCount, "lost commit"))
         if report.settledCount > 0 {
             output.line(
                 NumberText.things(

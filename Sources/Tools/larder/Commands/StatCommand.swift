@@ -165,6 +165,9 @@ struct StoreFigures {
             "opened", opening.state.rawValue,
             opening.recoveredCommitCount > 0
                 ? "\(opening.recoveredCommitCount) commits from the log" : "")
+        if opening.lostCommitCount > 0 {
+            table.add("lost commits", NumberText.count(Int64(clamping: opening.lostCommitCount)))
+        }
         for directory in quarantines { table.add("damaged files", "", "in " + directory) }
         return table
     }
@@ -278,6 +281,8 @@ struct StoreFigures {
                 "state": .string(opening.state.rawValue),
                 "recoveredCommitCount": .integer(
                     Int64(clamping: opening.recoveredCommitCount)),
+                "lostCommitCount": .integer(Int64(clamping: opening.lostCommitCount)),
+                "isSnapshot": .boolean(opening.isSnapshot),
             ],
             "quarantines": .array(quarantines.map { .string($0) }),
             "dictionaryID": statistics.dictionaryID.map { .integer(Int64($0)) } ?? .null,
