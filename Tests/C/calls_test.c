@@ -1,5 +1,5 @@
 /*
- * calls_test.c - the table of larder.h (11): what each call answers while another one runs or a
+ * calls_test.c - the table of larder.h (12): what each call answers while another one runs or a
  * transaction is open, from the same thread, from a callback, and from another thread.
  *
  * Calls without a callback are stopped where they flush a file or allocate memory. What waits for ever
