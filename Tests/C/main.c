@@ -13,6 +13,7 @@
 #include <ftw.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,20 +115,32 @@ int64_t test_steps(int64_t steps) {
     return taken > 0 ? taken : 1;
 }
 
-const char *test_directory(void) {
+static const char *make_directory(const char *root) {
     if (directory_count == DIRECTORY_MAX) {
         fprintf(stderr, "a test may make %d directories\n", DIRECTORY_MAX);
         exit(2);
     }
-    const char *root = getenv("TMPDIR");
     char *path = directories[directory_count];
-    snprintf(path, sizeof directories[0], "%s/larder-test-XXXXXX", root && *root ? root : "/tmp");
+    snprintf(path, sizeof directories[0], "%s/larder-test-XXXXXX", root);
     if (!mkdtemp(path)) {
         perror(path);
         exit(2);
     }
     directory_count++;
     return path;
+}
+
+const char *test_directory(void) {
+    const char *root = getenv("TMPDIR");
+    return make_directory(root && *root ? root : "/tmp");
+}
+
+const char *test_memory_directory(void) {
+    static const char memory[] = "/dev/shm";
+    struct statvfs system;
+    bool has_room = access(memory, W_OK) == 0 && statvfs(memory, &system) == 0 &&
+                    system.f_bavail * system.f_frsize >= (uint64_t)256 << 20;
+    return has_room ? make_directory(memory) : test_directory();
 }
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {

@@ -3,6 +3,7 @@
  * them, whatever other processes do meanwhile.
  */
 #include "env_kit.h"
+#include "store/wal.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -75,12 +76,13 @@ static const char *leave_store(void *context) {
     NEED(larder_env_open(s->path, &options, &env, NULL) == LARDER_OK);
     for (int number = 1; number <= LAST; number++)
         NEED(put_pair(env, number) == LARDER_OK);
+    larder__wal_wait(env); /* the thread sanitizer reports threads that nobody has joined */
     return NULL;
 }
 
 static void begin(store *s, bool is_closed) {
     char command[1100];
-    if (s->root[0] == '\0') snprintf(s->root, sizeof s->root, "%s", test_directory());
+    if (s->root[0] == '\0') snprintf(s->root, sizeof s->root, "%s", test_memory_directory());
     chmod(s->root, 0755);
     snprintf(s->path, sizeof s->path, "%s/store", s->root);
     snprintf(command, sizeof command, "rm -rf '%s'", s->path);

@@ -111,5 +111,8 @@ uint64_t test_seed(void);
 /* The path of a new empty directory, removed with its contents when the test ends. Borrowed
  * until then. */
 const char *test_directory(void);
+/* The same in a file system in memory, where there is one with room: tests that flush a thousand times
+ * and do not depend on it. */
+const char *test_memory_directory(void);
 
 #endif

@@ -135,7 +135,7 @@ static void kill_life(life *l) {
 
 static void begin_life(life *l, const char *name, uint64_t log_bytes) {
     memset(l, 0, sizeof *l);
-    snprintf(l->root, sizeof l->root, "%s", wal_kit_join(test_directory(), name));
+    snprintf(l->root, sizeof l->root, "%s", wal_kit_join(test_memory_directory(), name));
     mkdir(l->root, 0755);
     snprintf(l->store, sizeof l->store, "%s/store", l->root);
     snprintf(l->image, sizeof l->image, "%s/image", l->root);

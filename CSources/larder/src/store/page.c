@@ -69,15 +69,22 @@ static int count_numbered(const larder__pages *pages, uint32_t size) {
     return count;
 }
 
-/* What the first meta page says, if pages have their numbers there; else the size that suits most
- * pages. */
-static uint32_t find_page_bytes(const larder__pages *pages) {
-    uint32_t best = 4096, own = 0;
+/* The size of a page that a meta page gives; 0: it is none, or there is none at that place. */
+static uint32_t read_page_bytes(const larder__pages *pages, uint64_t page, uint32_t size) {
     uint8_t bytes[LARDER__PAGE_HEAD + LARDER__WAL_META];
     larder__meta meta;
-    if (larder__file_read(pages->file, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
-        larder__meta_parse(bytes + LARDER__PAGE_HEAD, &meta))
-        own = larder__load32(bytes + LARDER__PAGE_HEAD + META_PAGE_BYTES_AT);
+    if (larder__file_read(pages->file, bytes, sizeof bytes, (off_t)(page * size)) !=
+            (ssize_t)sizeof bytes ||
+        !larder__meta_parse(bytes + LARDER__PAGE_HEAD, &meta))
+        return 0;
+    return larder__load32(bytes + LARDER__PAGE_HEAD + META_PAGE_BYTES_AT);
+}
+
+/* What both meta pages say. Else what the first one says, if pages have their numbers there; else the
+ * size that suits most pages. */
+static uint32_t find_page_bytes(const larder__pages *pages) {
+    uint32_t best = 4096, own = read_page_bytes(pages, 0, best);
+    if (is_page_size(own) && read_page_bytes(pages, 1, own) == own) return own;
     int most = count_numbered(pages, best);
     for (uint32_t size = SMALLEST_PAGE; size <= LARDER__PAGE_LARGEST; size *= 2) {
         int count = count_numbered(pages, size);
