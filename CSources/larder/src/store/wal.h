@@ -59,7 +59,8 @@
 #define LARDER__WAL_FIRST (2 * LARDER__WAL_BLOCK) /* where records begin */
 #define LARDER__WAL_RECORD_HEAD 64
 #define LARDER__WAL_META 136
-#define LARDER__WAL_STAMP_AT 8 /* in it: the address of a map at a fixed place, which nobody asks for */
+#define LARDER__WAL_STAMP_AT                                                                       \
+    8 /* in it: the address of a map at a fixed place, which nobody asks for */
 #define LARDER__WAL_MAGIC_RECORD UINT32_C(0x5257444c) /* "LDWR" */
 #define LARDER__WAL_PART (UINT64_C(256) << 10)        /* part_bytes, but for tests */
 #define LARDER__WAL_PAGE_MAX 65536

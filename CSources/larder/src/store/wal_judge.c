@@ -220,8 +220,8 @@ larder__wal_verdict larder__wal_judge(const larder__wal_facts *f) {
     larder__wal_verdict verdict = judge_age(f);
     const larder__wal_meta_page *own = &f->metas[header->commit % 2];
     const larder__wal_meta_page *other = &f->metas[1 - header->commit % 2];
-    bool is_current = own->is_whole && own->is_checkpoints && other->is_whole &&
-                      other->is_of_log && other->commit < header->commit;
+    bool is_current = own->is_whole && own->is_checkpoints && other->is_whole && other->is_of_log &&
+                      other->commit < header->commit;
     return verdict == LARDER__WAL_RECOVER && is_current && last == header->commit
                ? LARDER__WAL_CLEAN
                : verdict;
