@@ -41,9 +41,17 @@ struct StoreTests {
         for name in ["lock.mdb", "owner.lock"] {
             try FileManager.default.removeItem(atPath: copy + "/" + name)
         }
+        var configuration = StoreConfiguration(directory: copy)
+        configuration.access = .readOnly
+        let snapshot = try Store(configuration)
+        #expect(snapshot.opening.isSnapshot)
+        #expect(try snapshot.read { try $0.namedValue(.global, "a") } != nil)
+        try snapshot.close()
         let recovered = try Store(directory: copy)
         #expect(recovered.opening.state == .recovered)
         #expect(recovered.opening.recoveredCommitCount == 1)
+        #expect(recovered.opening.lostCommitCount == 0)
+        #expect(!recovered.opening.isSnapshot)
         #expect(try recovered.read { try $0.namedValue(.global, "a") } != nil)
         try recovered.close()
     }

@@ -81,16 +81,35 @@ static int32_t copy_files(const larder_env *env, const char *directory, larder_e
     return LARDER_OK;
 }
 
+/* Whether a copy is whole. One that was taken while a process appended can lack a record and have the next:
+ * it is damage where the next copy lacks the same. *missing: the commit that this one lacks, or 0. */
+static int32_t check_copy(const larder_env *env, const char *directory, uint64_t *missing,
+                          bool *is_final, larder_error *error) {
+    larder__wal_facts facts;
+    larder__wal_verdict verdict;
+    bool has_log;
+    int32_t status =
+        larder__wal_look_at(directory, &env->allocator, &facts, &verdict, &has_log, error);
+    if (status != LARDER_OK) return status;
+    uint64_t lacks = larder__wal_is_refused(verdict) ? facts.last.commit + 1 : 0;
+    *is_final = lacks == 0 || lacks == *missing;
+    *missing = lacks;
+    return LARDER_OK;
+}
+
 int32_t larder__wal_copy_aside(const larder_env *env, char path[LARDER__MEMORY_PATH_MAX],
                                larder_error *error) {
-    uint64_t before, after;
+    uint64_t before, after, missing = 0;
     for (int i = 0; i < COPIES; i++) {
+        bool is_final = false;
         int32_t status = read_sequence(env, &before, error);
         if (status == LARDER_OK) status = larder__file_make_temporary(path, error);
         if (status != LARDER_OK) return status;
         status = copy_files(env, path, error);
         if (status == LARDER_OK) status = read_sequence(env, &after, error);
-        if (status == LARDER_OK && before == after) return LARDER_OK;
+        if (status == LARDER_OK && before == after)
+            status = check_copy(env, path, &missing, &is_final, error);
+        if (status == LARDER_OK && is_final) return LARDER_OK; /* opening refuses a damaged one */
         larder__file_remove_memory(path);
         if (status != LARDER_OK) return status;
     }

@@ -168,6 +168,7 @@ struct StoreFigures {
         if opening.lostCommitCount > 0 {
             table.add("lost commits", NumberText.count(Int64(clamping: opening.lostCommitCount)))
         }
+        if opening.isSnapshot { table.add("reads", "a copy", "which does not show later commits") }
         for directory in quarantines { table.add("damaged files", "", "in " + directory) }
         return table
     }
