@@ -2,62 +2,40 @@
  * blob_memory_test.c - dictionaries without memory: the n-th allocation fails, once or for good, for
  * n = 1, 2, 3, ... until a run meets no failure. crash/zstd_test.c does the same with zstd's own.
  */
+#include "memory_kit.h"
 #include "store.h"
 #include "train_kit.h"
 
-static int64_t live_count; /* allocated and not released */
-static int64_t fail_at;    /* this allocation fails, counted down; below 0: none */
-static bool fails_for_good, has_failed;
-
-static void *allocate(void *context, size_t size_bytes) {
-    (void)context;
-    if (fail_at > 0 && --fail_at == 0) has_failed = true;
-    if (fail_at == 0) {
-        if (!fails_for_good) fail_at = -1;
-        return NULL;
-    }
-    live_count++;
-    return malloc(size_bytes);
-}
-
-static void release(void *context, void *memory) {
-    (void)context;
-    if (memory != NULL) live_count--;
-    free(memory);
-}
-
 static larder_env *open_counted(const char *path) {
-    static const larder_allocator allocator = {NULL, allocate, release};
-    fail_at = -1;
-    return train_kit_open(path, &allocator, &test_error);
+    memory_kit.fail_at = -1;
+    return train_kit_open(path, &memory_kit_allocator, &test_error);
 }
 
 /* Runs a transaction whose n-th allocation fails. False: there is none. */
 static bool fail_once(larder_env *env, int32_t (*change)(larder_env *, larder_error *), int64_t n,
                       uint32_t before, uint32_t after) {
     uint32_t dictionary;
-    has_failed = false;
-    fail_at = n;
+    memory_kit.has_failed = false;
+    memory_kit.fail_at = n;
     int32_t status = change(env, &test_error);
-    fail_at = -1;
+    memory_kit.fail_at = -1;
     CHECK_STATUS(status, status == LARDER_OK ? LARDER_OK : LARDER_E_NO_MEMORY);
-    CHECK(has_failed || status == LARDER_OK);
+    CHECK(memory_kit.has_failed || status == LARDER_OK);
     CHECK_NOTE(train_kit_is_whole(env, &dictionary, &test_error), "allocation %lld", (long long)n);
     CHECK_NOTE(dictionary == before || (dictionary == after && status == LARDER_OK), "%u",
                dictionary);
-    return has_failed;
+    return memory_kit.has_failed;
 }
 
 static void the_first_dictionary_may_lack_memory(void) {
     for (int mode = 0; mode < 2; mode++) {
         int64_t n = 0;
         bool goes_on = true;
-        for (fails_for_good = mode == 1; goes_on && n < 1000;) {
+        for (memory_kit.fails_for_good = mode == 1; goes_on && n < 1000;) {
             larder_env *env = open_counted("");
             REQUIRE(env != NULL);
             goes_on = fail_once(env, train_kit_first, ++n, 0, 1);
-            store_close(env);
-            CHECK_EQ(live_count, 0);
+            memory_kit_close(env);
         }
         CHECK_NOTE(n > 20 && !goes_on, "%lld", (long long)n);
     }
@@ -78,14 +56,13 @@ static void a_next_dictionary_may_lack_memory(void) {
         int64_t n = 0;
         uint32_t dictionary = 0;
         bool goes_on = true;
-        for (fails_for_good = mode == 1; goes_on && n < 1000;) {
+        for (memory_kit.fails_for_good = mode == 1; goes_on && n < 1000;) {
             if (dictionary != 1) make_store(path, n); /* there is none yet, or it was changed */
             larder_env *env = open_counted(path);     /* with no encoder */
             REQUIRE(env != NULL);
             goes_on = fail_once(env, train_kit_next, ++n, 1, 2);
             CHECK(train_kit_is_whole(env, &dictionary, &test_error));
-            store_close(env);
-            CHECK_EQ(live_count, 0);
+            memory_kit_close(env);
         }
         CHECK_NOTE(n > 40 && !goes_on, "%lld", (long long)n);
     }

@@ -3,6 +3,7 @@
  * answer, who frees what, many threads at once, uncommitted shapes and dictionaries, damage.
  */
 #include "make.h"
+#include "memory_kit.h"
 #include "store.h"
 
 #include <pthread.h>
@@ -391,48 +392,26 @@ static void a_frame_that_lies_is_corrupt_when_loaded(void) {
     make_release();
 }
 
-static int64_t live_count; /* allocated and not released */
-static bool has_memory;
-
-static void *allocate(void *context, size_t size_bytes) {
-    (void)context;
-    if (!has_memory) return NULL;
-    live_count++;
-    return malloc(size_bytes);
-}
-
-static void release(void *context, void *memory) {
-    (void)context;
-    if (memory != NULL) live_count--;
-    free(memory);
-}
-
 static void memory_goes_with_the_last_of_them(void) {
-    static const larder_allocator allocator = {NULL, allocate, release};
-    larder_env_options options;
-    larder_env *env = NULL;
-    live_count = 0;
-    has_memory = true;
-    larder_env_options_init(&options, sizeof options);
-    options.flags = LARDER_OPEN_CREATE | LARDER_OPEN_IN_MEMORY;
-    options.allocator = &allocator;
-    REQUIRE_OK(larder_env_open("", &options, &env, &test_error));
+    larder_env *env = memory_kit_open();
+    REQUIRE(env != NULL);
     put_all(env);
     const larder_txn *txn = store_read(env);
     held a = get(txn, "c/2"), b = get(txn, "c/2");
     larder_txn_end_read(txn);
     const larder_record *loaded;
-    has_memory = false;
+    memory_kit.fails_for_good = true;
+    memory_kit.fail_at = 1;
     CHECK_STATUS(larder_detached_load(a.detached, &loaded, NULL), LARDER_E_NO_MEMORY);
-    has_memory = true;
+    memory_kit.fail_at = -1;
     CHECK_OK(larder_detached_load(a.detached, &loaded, &test_error));
     CHECK_OK(larder_env_close(env, &test_error));
-    CHECK(live_count > 0);
+    CHECK(memory_kit.live_count > 0);
     end(&a);
-    CHECK(live_count > 0);
+    CHECK(memory_kit.live_count > 0);
     check_record(b.detached, record_of(2));
     end(&b);
-    CHECK_EQ(live_count, 0);
+    CHECK_EQ(memory_kit.live_count, 0);
     make_release();
 }
 

@@ -1,44 +1,7 @@
 /* index_memory_test.c - what indexes and sets allocate, and that they survive having no memory. */
 #include "index_kit.h"
+#include "memory_kit.h"
 #include "store.h"
-
-static int64_t live_count;       /* allocated and not released */
-static int64_t allocation_count; /* ever */
-static int64_t fail_after;       /* allocations until every one fails; below 0: never */
-
-static void *allocate(void *context, size_t size_bytes) {
-    (void)context;
-    if (fail_after == 0) return NULL;
-    if (fail_after > 0) fail_after--;
-    allocation_count++;
-    live_count++;
-    return malloc(size_bytes);
-}
-
-static void release(void *context, void *memory) {
-    (void)context;
-    if (memory != NULL) live_count--;
-    free(memory);
-}
-
-static larder_env *open_counted(void) {
-    static const larder_allocator allocator = {NULL, allocate, release};
-    larder_env *env = NULL;
-    larder_env_options options;
-    live_count = 0;
-    fail_after = -1;
-    larder_env_options_init(&options, sizeof options);
-    options.flags = LARDER_OPEN_CREATE | LARDER_OPEN_IN_MEMORY;
-    options.allocator = &allocator;
-    options.automatic_training = 0;
-    CHECK_OK(larder_env_open("", &options, &env, &test_error));
-    return env;
-}
-
-static void close_counted(larder_env *env) {
-    store_close(env);
-    CHECK_EQ(live_count, 0);
-}
 
 static void put_many(larder_txn *txn, int count, int offset) {
     char name[64], record[256];
@@ -51,7 +14,7 @@ static void put_many(larder_txn *txn, int count, int offset) {
 }
 
 static void scans_allocate_nothing_per_entry(void) {
-    larder_env *env = open_counted();
+    larder_env *env = memory_kit_open();
     larder_txn *txn = store_write(env);
     uint32_t a = kit_define(txn, "c", "a asc, b desc"), t = kit_define(txn, "c", "t contains");
     put_many(txn, 900, 0);
@@ -69,30 +32,30 @@ static void scans_allocate_nothing_per_entry(void) {
                 larder_document document;
                 REQUIRE_OK(larder_index_scan(read, contains ? t : a, test_text(group ? "" : "c"),
                                              &options, &scan, &test_error));
-                int64_t before = allocation_count;
+                int64_t before = memory_kit.allocation_count;
                 int count = 0;
                 while (larder_scan_next(scan, &document, &test_error) == LARDER_OK)
                     count++;
-                CHECK_EQ(allocation_count, before);
+                CHECK_EQ(memory_kit.allocation_count, before);
                 CHECK(count >= 600);
                 larder_scan_close(scan);
             }
     larder_txn_end_read(read);
-    close_counted(env);
+    memory_kit_close(env);
 }
 
 static void writing_allocates_nothing_in_steady_state(void) {
-    larder_env *env = open_counted();
+    larder_env *env = memory_kit_open();
     larder_txn *txn = store_write(env);
     kit_define(txn, "c", "a asc, b desc");
     kit_define(txn, "c", "t contains");
     put_many(txn, 300, 0);
     put_many(txn, 300, 10);
-    int64_t before = allocation_count;
+    int64_t before = memory_kit.allocation_count;
     put_many(txn, 300, 11);
-    CHECK_EQ(allocation_count, before);
+    CHECK_EQ(memory_kit.allocation_count, before);
     store_commit(txn);
-    close_counted(env);
+    memory_kit_close(env);
 }
 
 /* Everything that indexes and sets do, up to the first failure, which is returned. */
@@ -163,16 +126,17 @@ static int32_t do_all(larder_env *env) {
 }
 
 static void having_no_memory_is_a_status(void) {
-    larder_env *env = open_counted();
+    larder_env *env = memory_kit_open();
     int64_t allowed = 0;
     for (;; allowed++) {
-        fail_after = allowed;
+        memory_kit.fails_for_good = true;
+        memory_kit.has_failed = false;
+        memory_kit.fail_at = allowed + 1;
         int32_t status = do_all(env);
-        bool was_enough = fail_after > 0;
-        fail_after = -1;
+        memory_kit.fail_at = -1;
         if (status == LARDER_OK) break;
         CHECK_STATUS(status, LARDER_E_NO_MEMORY);
-        CHECK(!was_enough);
+        CHECK(memory_kit.has_failed);
         const larder_txn *read = store_read(env);
         larder_index index;
         CHECK_STATUS(larder_index_next(read, 0, &index, &test_error), LARDER_END);
@@ -182,7 +146,7 @@ static void having_no_memory_is_a_status(void) {
     }
     CHECK_NOTE(allowed > 20, "only %lld allocations", (long long)allowed);
     store_check(env);
-    close_counted(env);
+    memory_kit_close(env);
 }
 
 static const test_case cases[] = {

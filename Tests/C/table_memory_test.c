@@ -2,42 +2,8 @@
  * table_memory_test.c - mutations, overlays, targets and named values without memory: the n-th
  * allocation fails, once or for good, for n = 1, 2, 3, ... until a run meets no failure.
  */
+#include "memory_kit.h"
 #include "store.h"
-
-static int64_t live_count; /* allocated and not released */
-static int64_t fail_at;    /* this allocation fails, counted down; below 0: none */
-static bool fails_for_good;
-static bool has_failed;
-
-static void *allocate(void *context, size_t size_bytes) {
-    (void)context;
-    if (fail_at > 0 && --fail_at == 0) has_failed = true;
-    if (fail_at == 0) {
-        if (!fails_for_good) fail_at = -1;
-        return NULL;
-    }
-    live_count++;
-    return malloc(size_bytes);
-}
-
-static void release(void *context, void *memory) {
-    (void)context;
-    if (memory != NULL) live_count--;
-    free(memory);
-}
-
-static larder_env *open_counted(void) {
-    static const larder_allocator allocator = {NULL, allocate, release};
-    larder_env *env = NULL;
-    larder_env_options options;
-    fail_at = -1;
-    larder_env_options_init(&options, sizeof options);
-    options.flags = LARDER_OPEN_CREATE | LARDER_OPEN_IN_MEMORY;
-    options.allocator = &allocator;
-    options.automatic_training = 0;
-    CHECK_OK(larder_env_open("", &options, &env, &test_error));
-    return env;
-}
 
 static char long_names[2][1300];
 
@@ -132,13 +98,13 @@ static void writes_without_memory_change_nothing(void) {
     for (int mode = 0; mode < 2; mode++) {
         int64_t n = 0;
         do {
-            larder_env *env = open_counted();
+            larder_env *env = memory_kit_open();
             larder_txn *txn = store_write(env);
-            fails_for_good = mode == 1;
-            has_failed = false;
-            fail_at = ++n;
+            memory_kit.fails_for_good = mode == 1;
+            memory_kit.has_failed = false;
+            memory_kit.fail_at = ++n;
             int32_t status = write_all(txn);
-            fail_at = -1;
+            memory_kit.fail_at = -1;
             if (status == LARDER_OK) {
                 /* The allocation that failed was not needed. */
                 store_commit(txn);
@@ -151,36 +117,34 @@ static void writes_without_memory_change_nothing(void) {
                 CHECK_STATUS(larder_txn_commit(txn, NULL), LARDER_E_TXN_ENDED);
                 check_empty(env);
             }
-            store_close(env);
-            CHECK_EQ(live_count, 0);
-        } while (has_failed && n < 10000);
+            memory_kit_close(env);
+        } while (memory_kit.has_failed && n < 10000);
         CHECK(n > 5);
     }
 }
 
 static void reads_without_memory_can_be_repeated(void) {
     make_names();
-    larder_env *env = open_counted();
+    larder_env *env = memory_kit_open();
     larder_txn *txn = store_write(env);
     REQUIRE_OK(write_all(txn));
     store_commit(txn);
     const larder_txn *read = store_read(env);
     int64_t n = 0;
     do {
-        int64_t before = live_count;
-        has_failed = false;
-        fails_for_good = true;
-        fail_at = ++n;
+        int64_t before = memory_kit.live_count;
+        memory_kit.has_failed = false;
+        memory_kit.fails_for_good = true;
+        memory_kit.fail_at = ++n;
         int32_t status = read_all(read);
-        fail_at = -1;
-        CHECK_STATUS(status, has_failed ? LARDER_E_NO_MEMORY : LARDER_OK);
-        CHECK_EQ(live_count, before);
+        memory_kit.fail_at = -1;
+        CHECK_STATUS(status, memory_kit.has_failed ? LARDER_E_NO_MEMORY : LARDER_OK);
+        CHECK_EQ(memory_kit.live_count, before);
         CHECK_OK(read_all(read));
-    } while (has_failed && n < 10000);
+    } while (memory_kit.has_failed && n < 10000);
     CHECK(n > 5);
     larder_txn_end_read(read);
-    store_close(env);
-    CHECK_EQ(live_count, 0);
+    memory_kit_close(env);
 }
 
 static const test_case cases[] = {
