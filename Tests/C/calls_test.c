@@ -7,6 +7,7 @@
  */
 #include "index_kit.h"
 #include "lru_kit.h"
+#include "stop_kit.h"
 #include "store/internal.h"
 
 #include <dirent.h>
@@ -19,59 +20,13 @@
 /* larder_check reports after some thousand rows. */
 enum { LIMIT_SECONDS = 300, DOCUMENTS = 60, NAMES = 5000 };
 
-/* ---- stopping a call ---- */
-
-typedef enum stop_place { NOWHERE, AT_FLUSH, AT_MEMORY } stop_place;
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_reached, may_go_on;
-} stop = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-static _Thread_local stop_place stops_at;
-
-static void reach(stop_place place) {
-    if (stops_at != place) return;
-    stops_at = NOWHERE;
-    pthread_mutex_lock(&stop.lock);
-    stop.is_reached = true;
-    pthread_cond_broadcast(&stop.changed);
-    while (!stop.may_go_on)
-        pthread_cond_wait(&stop.changed, &stop.lock);
-    pthread_mutex_unlock(&stop.lock);
-}
-
-static void wait_until_reached(void) {
-    pthread_mutex_lock(&stop.lock);
-    while (!stop.is_reached)
-        pthread_cond_wait(&stop.changed, &stop.lock);
-    pthread_mutex_unlock(&stop.lock);
-}
-
-static void go_on(void) {
-    pthread_mutex_lock(&stop.lock);
-    stop.may_go_on = true;
-    pthread_cond_broadcast(&stop.changed);
-    pthread_mutex_unlock(&stop.lock);
-}
-
 #ifdef __linux__
-/* In place of libc's. */
+/* In place of libc's; here and not in the kit, which crash tests link as well. */
 int fdatasync(int file) {
-    reach(AT_FLUSH);
+    stop_kit_reach(STOP_KIT_FLUSH);
     return (int)syscall(SYS_fdatasync, file);
 }
 #endif
-
-static void *allocate(void *context, size_t size_bytes) {
-    (void)context;
-    reach(AT_MEMORY);
-    return malloc(size_bytes);
-}
-static void release(void *context, void *memory) {
-    (void)context;
-    free(memory);
-}
 
 /* ---- the store ---- */
 
@@ -85,11 +40,10 @@ static void drop_log(void *context, int32_t level, const char *message) {
 }
 
 static void open_it(uint32_t flags) {
-    static const larder_allocator allocator = {NULL, allocate, release};
     larder_env_options options;
     larder_env_options_init(&options, sizeof options);
     options.flags = LARDER_OPEN_CREATE | flags;
-    options.allocator = &allocator;
+    options.allocator = &stop_kit_allocator;
     options.log = drop_log;
     options.automatic_training = 0;
     CHECK_OK(larder_env_open(path, &options, &env, &test_error));
@@ -374,7 +328,7 @@ static void run_here(state now) {
 
 static uint32_t index_id;
 
-static int32_t run_work(state now, stop_place at) {
+static int32_t run_work(state now, stop_kit_at at) {
     larder_txn *txn;
     larder_train_result trained;
     larder_repack repack = {0};
@@ -382,18 +336,18 @@ static int32_t run_work(state now, stop_place at) {
     if (now == BESIDE_SYNC || now == BESIDE_STEP || now == BESIDE_SWEEP) {
         lru_next_epoch(env);
         larder_lru_touch(env, test_text("c/002"), NULL); /* to be written by a step */
-        stops_at = at;
+        stop_kit_place = at;
         return now == BESIDE_SYNC ? larder_env_sync(env, NULL) : step_once(now == BESIDE_SWEEP);
     }
     int32_t status = larder_txn_begin_write(env, &txn, NULL);
     if (status != LARDER_OK) return status;
     kit_put(txn, "c/004", "n=2");
-    stops_at = at;
+    stop_kit_place = at;
     if (now == BESIDE_BACKFILL)
         status = larder_index_backfill(txn, index_id, 0, 0, NULL, NULL, NULL);
     if (now == BESIDE_TRAIN) status = larder_blob_train(txn, 0, 0, &trained, NULL);
     if (now == BESIDE_REPACK) status = larder_blob_repack(txn, 1000, &repack, &changed, NULL);
-    if (now != BESIDE_COMMIT) reach(at); /* it has not allocated any */
+    if (now != BESIDE_COMMIT) stop_kit_reach(at); /* it has not allocated any */
     CHECK(status >= 0);
     return larder_txn_commit(txn, NULL);
 }
@@ -406,18 +360,18 @@ typedef struct worker {
 static void *run_worker(void *context) {
     worker *w = context;
     bool in_memory = w->now == BESIDE_BACKFILL || w->now == BESIDE_TRAIN || w->now == BESIDE_REPACK;
-    w->status = run_work(w->now, in_memory ? AT_MEMORY : AT_FLUSH);
+    w->status = run_work(w->now, in_memory ? STOP_KIT_MEMORY : STOP_KIT_FLUSH);
     return NULL;
 }
 
 static void run_beside(state now, bool closes) {
     worker w = {.now = now};
     pthread_t thread;
-    stop.is_reached = stop.may_go_on = false;
+    stop_kit_begin();
     REQUIRE(pthread_create(&thread, NULL, run_worker, &w) == 0);
-    wait_until_reached();
+    stop_kit_wait();
     if (!closes) make_calls();
-    go_on();
+    stop_kit_go_on();
     /* Closing succeeds when the call does not need the environment any more. */
     while (closes && larder_env_close(env, NULL) == LARDER_E_BUSY)
         sched_yield();
