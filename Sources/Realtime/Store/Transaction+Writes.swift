@@ -19,7 +19,7 @@ extension ReadableTransaction where Self: ~Copyable {
         }
     }
 
-    /// Whether a write of a client waits whose number is in a range.
+    /// True if a client has a pending write whose number lies in a range.
     ///
     /// - Parameter client: the client's number; 0 for the only one.
     package func hasPendingWrite(

@@ -28,7 +28,7 @@ public struct StoreOpening: Hashable, Sendable {
     public let recoveredCommitCount: UInt64
     /// The number of acknowledged commits that cannot be read; 0 unless `quarantined`.
     public let lostCommitCount: UInt64
-    /// Whether the store is read from a temporary copy, which does not show later commits.
+    /// True if reads are of a temporary copy of the store, which later commits do not change.
     ///
     /// That is so for a store that is opened for reading only and was not closed, or whose lock file the
     /// process may not write. Open the store again to read later commits.

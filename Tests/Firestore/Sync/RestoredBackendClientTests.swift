@@ -147,6 +147,24 @@ final class RestoredBackendClientTests {
         return backend
     }
 
+    /// Lets a client listen to queries in turn, changes what the last one shows, restores the backend
+    /// and starts the client again.
+    private func startAgain(
+        _ test: Case, after queries: Query...
+    ) throws -> (Backend, Client) {
+        let backend = try begin()
+        let client = try client()
+        for (number, query) in queries.enumerated() {
+            let registration = Heard().listen(query, client)
+            settle()
+            if number == queries.count - 1 { try change(backend) }
+            registration.remove()
+        }
+        end(client)
+        close(backend)
+        return (try restore(test), try self.client())
+    }
+
     private func expect(
         _ heard: Heard, _ documents: [String: MapValue],
         _ location: SourceLocation = #_sourceLocation
@@ -183,18 +201,9 @@ final class RestoredBackendClientTests {
 
     @Test("A client that is started again shows the restored documents", arguments: cases)
     func restarted(_ test: Case) throws {
-        var backend = try begin()
-        var client = try client()
-        var registration = Heard().listen(query, client)
-        settle()
-        try change(backend)
-        registration.remove()
-        end(client)
-        close(backend)
-        backend = try restore(test)
-        client = try self.client()
+        let (backend, client) = try startAgain(test, after: query)
         let heard = Heard()
-        registration = heard.listen(query, client)
+        let registration = heard.listen(query, client)
         settle()
         expect(heard, try documents(backend))
         registration.remove()
@@ -205,19 +214,10 @@ final class RestoredBackendClientTests {
     @Test(
         "A client that knows documents by another query shows the restored ones", arguments: cases)
     func otherTarget(_ test: Case) throws {
-        var backend = try begin()
-        var client = try client()
-        var registration = Heard().listen(query, client)
-        settle()
-        try change(backend)
-        registration.remove()
-        end(client)
-        close(backend)
-        backend = try restore(test)
-        client = try self.client()
+        let (backend, client) = try startAgain(test, after: query)
         let heard = ["d1", "d2", "d3", "d4", "d5", "d6", "d8", "d10"].map { ($0, Heard()) }
         for (id, heard) in heard {
-            registration = heard.listen(Query(.document(try DocumentPath("c/\(id)"))), client)
+            let registration = heard.listen(Query(.document(try DocumentPath("c/\(id)"))), client)
             settle()
             expect(heard, try documents(backend).filter { $0.key == id })
             registration.remove()
@@ -231,22 +231,10 @@ final class RestoredBackendClientTests {
         "A query whose documents were seen by another one shows the restored ones",
         arguments: cases)
     func olderTarget(_ test: Case) throws {
-        var backend = try begin()
-        var client = try client()
         // The first target knows the copied documents, the second one the lost ones.
-        var registration = Heard().listen(query, client)
-        settle()
-        registration.remove()
-        registration = Heard().listen(Query(.group("c")), client)
-        settle()
-        try change(backend)
-        registration.remove()
-        end(client)
-        close(backend)
-        backend = try restore(test)
-        client = try self.client()
+        let (backend, client) = try startAgain(test, after: query, Query(.group("c")))
         let heard = Heard()
-        registration = heard.listen(query, client)
+        let registration = heard.listen(query, client)
         settle()
         expect(heard, try documents(backend))
         registration.remove()
@@ -297,7 +285,7 @@ private final class Heard: Sendable {
 }
 
 /// The connection to a backend that is another after a while, and to none meanwhile.
-private final class MovingRemote: RemoteWithoutDirectCalls {
+private final class MovingRemote: StreamsOnlyRemote {
     let base = Mutex<Backend?>(nil)
     private static let away = LarderError(.unavailable, "the backend is away")
 
@@ -320,29 +308,6 @@ private final class MovingRemote: RemoteWithoutDirectCalls {
         handler(.closed(Self.away))
         return NoStream()
     }
-
-    func read(
-        _ paths: [DocumentPath], as credentials: Credentials,
-        _ completion: @escaping @Sendable (Result<[DocumentReading], LarderError>) -> Void
-    ) {
-        completion(.failure(Self.away))
-    }
-
-    func commit(
-        _ mutations: [Mutation], as credentials: Credentials,
-        _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void
-    ) {
-        completion(.failure(Self.away))
-    }
-
-    func aggregate(
-        _ aggregates: [Aggregate], over target: QueryTarget, as credentials: Credentials,
-        _ completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void
-    ) {
-        completion(.failure(Self.away))
-    }
-
-    func invalidateToken() {}
 
     private final class NoStream: WatchStream, WriteStream {
         func send(_ request: WatchRequest) {}

@@ -446,7 +446,10 @@ int32_t larder__harvest_open_files(larder__harvest *h, const char *directory,
     bool has_log;
     if (larder__harvest_goes_on(h)) {
         larder__harvest_read_log(h, directory);
-        larder__wal_look_at(directory, allocator, &h->log.facts, &h->log.verdict, &has_log, NULL);
+        int32_t status = larder__wal_look_at(directory, allocator, &h->log.facts, &h->log.verdict,
+                                             &has_log, &h->error);
+        /* Any other error is damage, of which the facts have what is needed. */
+        if (status == LARDER_E_NO_MEMORY) h->status = status;
     }
     if (h->status != LARDER_OK && error != NULL) *error = h->error;
     return h->status;

@@ -22,7 +22,7 @@ struct RunHistory: Sendable {
         var end: SnapshotVersion
     }
 
-    /// What a token says about the client.
+    /// Which documents the client that presents a token may have.
     enum Judgement: Equatable {
         /// The client knows this history up to a commit.
         case known(SnapshotVersion)
@@ -98,7 +98,7 @@ struct RunHistory: Sendable {
 
     // MARK: Tokens
 
-    /// What the client knows that presents a token.
+    /// Judges the client that presents a token.
     func judge(_ bytes: [UInt8]) -> Judgement {
         // Every document here is served with the version of the first run or a later one.
         guard let token = ResumeToken(bytes: bytes), let first = runs.first?.start,
@@ -112,7 +112,7 @@ struct RunHistory: Sendable {
         return .foreign(token.version, isProven: isProven)
     }
 
-    /// Whether a time is one of this history, in which a client has read a state.
+    /// True if a read time lies in this history: the client has read documents of it.
     func includes(_ time: SnapshotVersion) -> Bool {
         runs.contains { $0.start <= time && time <= $0.end }
     }

@@ -179,7 +179,7 @@ final class WatchRegistry {
 // MARK: - Watching
 
 extension WatchTarget {
-    /// What tells which commits the client has seen.
+    /// The tokens of the client, for this target and for the last one that it watched.
     fileprivate var tokens: [[UInt8]] {
         var tokens = lastToken.isEmpty ? [] : [lastToken]
         if case .token(let token) = resumption { tokens.append(token) }

@@ -1,8 +1,22 @@
 import LarderCore
 import LarderRealtimeModel
+import LarderRealtimeStore
+import LarderStorage
 
 /// The opening of the tree with local-only locations.
 extension DatabaseDisk {
+    /// True if the store has had local-only locations.
+    var hasLocalTree: Bool {
+        get throws(LarderError) {
+            guard let store = stored?.store else { return false }
+            return try store.read { (transaction) throws(LarderError) in
+                try transaction.tree(named: Self.localTreeName) != nil
+            }
+        }
+    }
+
+    static var localTreeName: String { TreeCacheRules.localTreeName(of: treeName) }
+
     /// The rules that a client opens with: those of its configuration, or those of the store.
     ///
     /// - Throws: `dataLoss` if the stored ones cannot be read and some of them were local only: what

@@ -1,6 +1,7 @@
 import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeStore
+import LarderStorage
 
 // The rows of writes, pending and refused, and what they are in the engine.
 
@@ -39,5 +40,61 @@ extension DeadWrite {
         self.init(
             id: WriteID(refused.write.id), request: request, error: refused.error,
             writeTime: refused.write.time, refusalTime: refused.time)
+    }
+}
+
+// MARK: - Changes
+
+extension WriteTransaction {
+    mutating func write(
+        _ values: [PathValue], in tree: TreeNumber
+    ) throws(LarderError) {
+        if values.count == 1 {
+            try overwrite(values[0].path, with: values[0].node, in: tree)
+        } else {
+            try merge(values, at: .root, in: tree)
+        }
+    }
+
+    mutating func apply(
+        _ change: UncommittedChanges.Change, in tree: TreeNumber, of client: ClientNumber?,
+        at time: Timestamp
+    ) throws(LarderError) {
+        switch change {
+        case .content: break
+        case .cache(let change): try apply(change, in: tree, of: client, at: time)
+        case .saveTransaction(let write): try savePending(write, in: tree)
+        case .forgetTransaction(let id): try removePending(id.rawValue, in: tree)
+        case .saveRefused(let write): try saveRefused(write, in: tree)
+        case .removeRefused(let id): try removeRefused(id.rawValue, in: tree)
+        case .setToken(let token?):
+            try putNamedValue(.global, DatabaseDisk.tokenName, Array(token.utf8))
+        case .setToken(nil): try removeNamedValue(.global, DatabaseDisk.tokenName)
+        case .setLastSession(let session):
+            try setLastSession(session, of: client)
+        case .setCacheRules(let rules): try setCacheRules(rules, ofTree: DatabaseDisk.treeName)
+        }
+    }
+
+    private mutating func apply(
+        _ change: CacheChange, in tree: TreeNumber, of client: ClientNumber?, at time: Timestamp
+    ) throws(LarderError) {
+        switch change {
+        case .beginListen(let number, let query):
+            if let client { try putListen(number, of: client, query) }
+        case .passAccepted(let write): try put(write)
+        case .removeAccepted(let id): try removeAcceptedWrite(id)
+        case .endListen(let number): if let client { try removeListen(number, of: client) }
+        case .overwrite, .merge: break  // These are content.
+        case .saveQuery(let query), .noteUse(let query): try save(query, in: tree)
+        case .removeQuery(let id): try removeTrackedQuery(id, in: tree)
+        case .setKeys(let id, let keys): try setTrackedKeys(of: id, to: keys, in: tree)
+        case .updateKeys(let id, let added, let removed):
+            try changeTrackedKeys(of: id, adding: added, removing: removed, in: tree)
+        case .saveWrite(let write):
+            try savePending(StoredWrite(write, at: time), in: tree)
+        case .removeWrite(let id): try removePending(id.rawValue, in: tree)
+        case .removeAllWrites: try removeAllPending(in: tree)
+        }
     }
 }

@@ -36,14 +36,7 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
-    /// The runs of the stored writes, of which other clients of the store have begun some.
-    private var writeRuns = WriteRuns()
-    /// The name of this run.
-    let writeRun = WriteToken.newName()
-    /// The first write of this run; nil before it is made.
-    private var firstWrite: WriteID?
-    /// True if the run is stored.
-    private var hasBegunRun = false
+    private(set) var writeNames = WriteNames()
     /// The sessions of earlier runs; empty in a shared store, whose membership has them.
     private var sessions = ClientSessions()
     /// The client's name, by which servers recognize its writes: that of its store.
@@ -133,18 +126,6 @@ final class DatabaseDisk {
             beside: self)
     }
 
-    /// True if the store has had local-only locations.
-    var hasLocalTree: Bool {
-        get throws(LarderError) {
-            guard let store = stored?.store else { return false }
-            return try store.read { (transaction) throws(LarderError) in
-                try transaction.tree(named: Self.localTreeName) != nil
-            }
-        }
-    }
-
-    private static var localTreeName: String { TreeCacheRules.localTreeName(of: treeName) }
-
     private func load(_ store: Store, _ tree: TreeNumber) throws(LarderError) {
         let (refused, token) = try store.read { (transaction) throws(LarderError) in
             (
@@ -153,7 +134,7 @@ final class DatabaseDisk {
             )
         }
         setRefused(refused)
-        try readWriteRuns()
+        try readWriteNames()
         self.token = token.map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
@@ -170,8 +151,7 @@ final class DatabaseDisk {
         for write in refused { self.refused[WriteID(write.write.id)] = DeadWrite(write) }
     }
 
-    fileprivate static let tokenName = "realtime.token"
-    private static let runsName = "realtime.runs"
+    static let tokenName = "realtime.token"
     private static let clientNameName = "realtime.client"
 
     /// The store; nil if everything is kept in memory.
@@ -212,30 +192,18 @@ final class DatabaseDisk {
         }
     }
 
-    /// Reads the runs of the stored writes, before those of other clients are sent.
-    func readWriteRuns() throws(LarderError) {
+    /// The client's number in its store; 0 for the only client.
+    private var clientNumber: Int64 { stored?.membership?.number.rawValue ?? 0 }
+
+    /// Reads the names of the stored writes, before those of other clients are sent.
+    func readWriteNames() throws(LarderError) {
         guard let stored else { return }
-        writeRuns = try stored.store.read { (transaction) throws(LarderError) in
-            try transaction.writeRuns(Self.runsName)
-        }
-        if let firstWrite, !hasBegunRun { beginRun(with: firstWrite) }
+        try writeNames.read(from: stored.store, of: clientNumber)
     }
 
-    /// A write is made, which the turn's commit will store.
+    /// Notes a write that the turn's commit will store.
     func noteNewWrite(_ id: WriteID) {
-        guard stored != nil, firstWrite == nil else { return }
-        firstWrite = id
-        beginRun(with: id)
-    }
-
-    private func beginRun(with id: WriteID) {
-        let client = stored?.membership?.number.rawValue ?? 0
-        writeRuns.begin(writeRun, with: id.rawValue, of: client)
-    }
-
-    /// The name of a write that was made at a time, by which servers recognize it.
-    func name(of id: WriteID, at time: Timestamp) -> String {
-        writeRuns.name(ofWrite: id.rawValue) ?? WriteToken.name(ofWrite: id.rawValue, at: time)
+        if stored != nil { writeNames.noteNew(id, of: clientNumber) }
     }
 
     /// What a stored write or transaction of an earlier run is, which this client sends from now
@@ -397,17 +365,11 @@ extension DatabaseDisk {
         _ uncommitted: UncommittedChanges, in stored: Stored, _ position: inout Int
     ) throws(LarderError) {
         let (tree, time, membership) = (stored.tree, time, stored.membership)
-        let first = hasBegunRun ? nil : uncommitted.firstSavedWrite
         var runs: WriteRuns?
         let isShared = try stored.store.write { (transaction) throws(LarderError) -> Bool in
-            if let first {
-                runs = try transaction.beginWriteRun(
-                    writeRun, with: first.rawValue, of: membership?.number.rawValue ?? 0,
-                    in: Self.runsName
-                ) { (range, client, transaction) throws(LarderError) in
-                    try transaction.hasPendingWrite(in: tree, range, of: client)
-                }
-            }
+            runs = try writeNames.store(
+                beginningWith: uncommitted.firstSavedWrite, of: clientNumber, in: tree,
+                &transaction)
             for (index, change) in uncommitted.changes.enumerated() {
                 position = index
                 if case .content(let run) = change {
@@ -419,7 +381,7 @@ extension DatabaseDisk {
             guard let membership else { return false }
             return try membership.append(uncommitted.shared, to: &transaction)
         }
-        if let runs { (writeRuns, hasBegunRun) = (runs, true) }
+        if let runs { writeNames.noteStored(runs) }
         if isShared { membership?.announce() }
     }
 
@@ -485,60 +447,6 @@ extension DatabaseDisk {
             try stored.store.pin(path, in: stored.tree)
         } else {
             try stored.store.unpin(path, in: stored.tree)
-        }
-    }
-}
-
-extension WriteTransaction {
-    fileprivate mutating func write(
-        _ values: [PathValue], in tree: TreeNumber
-    ) throws(LarderError) {
-        if values.count == 1 {
-            try overwrite(values[0].path, with: values[0].node, in: tree)
-        } else {
-            try merge(values, at: .root, in: tree)
-        }
-    }
-
-    fileprivate mutating func apply(
-        _ change: UncommittedChanges.Change, in tree: TreeNumber, of client: ClientNumber?,
-        at time: Timestamp
-    ) throws(LarderError) {
-        switch change {
-        case .content: break
-        case .cache(let change): try apply(change, in: tree, of: client, at: time)
-        case .saveTransaction(let write): try savePending(write, in: tree)
-        case .forgetTransaction(let id): try removePending(id.rawValue, in: tree)
-        case .saveRefused(let write): try saveRefused(write, in: tree)
-        case .removeRefused(let id): try removeRefused(id.rawValue, in: tree)
-        case .setToken(let token?):
-            try putNamedValue(.global, DatabaseDisk.tokenName, Array(token.utf8))
-        case .setToken(nil): try removeNamedValue(.global, DatabaseDisk.tokenName)
-        case .setLastSession(let session):
-            try setLastSession(session, of: client)
-        case .setCacheRules(let rules): try setCacheRules(rules, ofTree: DatabaseDisk.treeName)
-        }
-    }
-
-    private mutating func apply(
-        _ change: CacheChange, in tree: TreeNumber, of client: ClientNumber?, at time: Timestamp
-    ) throws(LarderError) {
-        switch change {
-        case .beginListen(let number, let query):
-            if let client { try putListen(number, of: client, query) }
-        case .passAccepted(let write): try put(write)
-        case .removeAccepted(let id): try removeAcceptedWrite(id)
-        case .endListen(let number): if let client { try removeListen(number, of: client) }
-        case .overwrite, .merge: break  // These are content.
-        case .saveQuery(let query), .noteUse(let query): try save(query, in: tree)
-        case .removeQuery(let id): try removeTrackedQuery(id, in: tree)
-        case .setKeys(let id, let keys): try setTrackedKeys(of: id, to: keys, in: tree)
-        case .updateKeys(let id, let added, let removed):
-            try changeTrackedKeys(of: id, adding: added, removing: removed, in: tree)
-        case .saveWrite(let write):
-            try savePending(StoredWrite(write, at: time), in: tree)
-        case .removeWrite(let id): try removePending(id.rawValue, in: tree)
-        case .removeAllWrites: try removeAllPending(in: tree)
         }
     }
 }

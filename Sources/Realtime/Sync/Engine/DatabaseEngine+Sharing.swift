@@ -172,7 +172,7 @@ extension DatabaseEngine {
                 defer { membership.endReplacing(ended) }
                 // The last commits of a client that cannot make any more.
                 try applyNews()
-                try disk.readWriteRuns()
+                try disk.readWriteNames()
                 guard let served = try membership.replace(ended, in: store) else { continue }
                 hasNamedFormer = false
                 adopt(served)

@@ -72,7 +72,9 @@ extension DatabaseEngine {
     /// The name of a put, by which a server of ours makes it once.
     ///
     /// The put's number is unique in this run. No write's name begins with a letter.
-    private func name(of put: TransactionPutID) -> String { "t\(put.rawValue)-\(disk.writeRun)" }
+    private func name(of put: TransactionPutID) -> String {
+        "t\(put.rawValue)-\(disk.writeNames.run)"
+    }
 
     private func run(_ id: TransactionID, _ node: Node) {
         guard let update = transactionWork[id]?.update else { return }

@@ -199,7 +199,7 @@ extension DatabaseEngine {
         switch outboxWork[sending.id] {
         case .write(let id):
             guard let write = writes[id] else { return sending.request }
-            name = disk.name(of: id, at: write.time)
+            name = disk.writeNames.name(of: id, at: write.time)
         case .transactions(_, let putName) where namesID != nil: name = putName
         case .transactions, .disconnect, nil: return sending.request
         }
@@ -216,7 +216,7 @@ extension DatabaseEngine {
         switch result {
         case .success:
             disk.noteAccepted(id.rawValue)
-            answeredWrites.append(disk.name(of: id, at: write.time))
+            answeredWrites.append(disk.writeNames.name(of: id, at: write.time))
             deliver(later: tree.acknowledge(id))
         case .failure(let error):
             deliver(later: tree.revert(id))

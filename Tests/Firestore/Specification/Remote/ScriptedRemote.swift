@@ -7,7 +7,7 @@ import Synchronization
 /// A backend that says what a test makes it say, and remembers what it was asked.
 ///
 /// It has at most one stream of each kind open, as every client has.
-final class ScriptedRemote: RemoteWithoutDirectCalls {
+final class ScriptedRemote: StreamsOnlyRemote {
     /// What clients have asked of it.
     struct Asked: Sendable {
         /// What was last asked for each target that is watched: until the client ends it, the
@@ -103,30 +103,4 @@ final class ScriptedRemote: RemoteWithoutDirectCalls {
         handler(.opened)
         return ScriptedWriteStream(self, id)
     }
-
-    func read(
-        _ paths: [DocumentPath], as credentials: Credentials,
-        _ completion: @escaping @Sendable (Result<[DocumentReading], LarderError>) -> Void
-    ) {
-        completion(.failure(Self.hasStreamsOnly))
-    }
-
-    func commit(
-        _ mutations: [Mutation], as credentials: Credentials,
-        _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void
-    ) {
-        completion(.failure(Self.hasStreamsOnly))
-    }
-
-    func aggregate(
-        _ aggregates: [Aggregate], over target: QueryTarget, as credentials: Credentials,
-        _ completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void
-    ) {
-        completion(.failure(Self.hasStreamsOnly))
-    }
-
-    func invalidateToken() {}
-
-    private static let hasStreamsOnly = LarderError(
-        .unimplemented, "a scripted backend has streams only")
 }
