@@ -69,6 +69,39 @@ static void rules_are_stored_and_counted(void) {
     store_close(env);
 }
 
+static void the_rule_of_all_collections_applies_last(void) {
+    larder_env *env = store_open();
+    larder_cache_rule rules[3] = {rule_of(LARDER_RULE_ALL, "", LARDER_RULE_LOCAL_ONLY),
+                                  rule_of(LARDER_RULE_GROUP, "messages", 0),
+                                  rule_of(LARDER_RULE_COLLECTION, "rooms/2/messages", 0)};
+    set_rules(env, rules, 3);
+    lru_put(env, "rooms/1/messages/a", 100);
+    lru_put(env, "rooms/2/messages/a", 100);
+    lru_put(env, "notes/a", 100);
+    lru_put(env, "notes/b", 100);
+    lru_put(env, "tasks/a", 100);
+    CHECK_EQ(get_rule(env, 0, LARDER_OK).document_count, 3);
+    CHECK_EQ(get_rule(env, 0, LARDER_OK).scope, LARDER_RULE_ALL);
+    CHECK_EQ(get_rule(env, 1, LARDER_OK).document_count, 1);
+    CHECK_EQ(get_rule(env, 2, LARDER_OK).document_count, 1);
+    lru_reclaim(env, 0);
+    CHECK(lru_has(env, "notes/a"));
+    CHECK(lru_has(env, "tasks/a"));
+    CHECK(!lru_has(env, "rooms/1/messages/a"));
+    CHECK(!lru_has(env, "rooms/2/messages/a"));
+    rules[0].flags = LARDER_RULE_NEVER_CACHED;
+    rules[1].flags = LARDER_RULE_PINNED;
+    set_rules(env, rules, 2);
+    lru_put(env, "rooms/1/messages/a", 100);
+    lru_put(env, "notes/c", 100);
+    lru_reclaim(env, -1);
+    CHECK(lru_has(env, "rooms/1/messages/a"));
+    CHECK(!lru_has(env, "notes/a"));
+    CHECK(!lru_has(env, "notes/c"));
+    store_check(env);
+    store_close(env);
+}
+
 static void contradictions_are_refused(void) {
     larder_env *env = store_open();
     larder_txn *txn = store_write(env);
@@ -89,6 +122,7 @@ static void contradictions_are_refused(void) {
         {LARDER_RULE_COLLECTION, "c", 0, -1, 0, LARDER_E_INVALID_ARGUMENT},
         {LARDER_RULE_COLLECTION, "c/d", 0, 0, 0, LARDER_E_INVALID_NAME},
         {LARDER_RULE_GROUP, "c/d/e", 0, 0, 0, LARDER_E_INVALID_NAME},
+        {LARDER_RULE_ALL, "c", 0, 0, 0, LARDER_E_INVALID_ARGUMENT},
         {3, "c", 0, 0, 0, LARDER_E_INVALID_ARGUMENT},
         {LARDER_RULE_COLLECTION, "c", LARDER_RULE_LOCAL_ONLY, 5, 5, LARDER_OK},
     };
@@ -305,6 +339,8 @@ static const larder_cache_rule *model_rule(const larder_cache_rule *rules, size_
         else if (rules[i].scope == LARDER_RULE_GROUP &&
                  larder__bytes_equal(rules[i].path, larder__path_last(path)))
             found = &rules[i];
+        else if (rules[i].scope == LARDER_RULE_ALL && found == NULL)
+            found = &rules[i];
     return found;
 }
 
@@ -360,7 +396,7 @@ static void compare(larder_env *env, const larder_cache_rule *rules, size_t coun
 static void random_uses_agree_with_a_model(void) {
     const char *directory = test_directory();
     larder_env *env = store_open_at(directory);
-    larder_cache_rule rules[4];
+    larder_cache_rule rules[5];
     size_t rule_count = 0;
     bool has_age = false;
     int64_t now = 1000000;
@@ -403,6 +439,7 @@ static void random_uses_agree_with_a_model(void) {
             if (below(4) != 0) rules[rule_count++] = random_rule(LARDER_RULE_COLLECTION, "a/c/g");
             if (below(4) != 0)
                 rules[rule_count++] = rule_of(LARDER_RULE_COLLECTION, "pin", LARDER_RULE_PINNED);
+            if (below(2) != 0) rules[rule_count++] = random_rule(LARDER_RULE_ALL, "");
             for (size_t r = 0; r < rule_count; r++)
                 has_age = has_age || rules[r].max_age_us > 0;
             if (has_age && !had_age)
@@ -462,6 +499,7 @@ static void times_at_their_limits_are_counted(void) {
 
 static const test_case cases[] = {
     {"rules are stored and counted", rules_are_stored_and_counted},
+    {"the rule of all collections applies last", the_rule_of_all_collections_applies_last},
     {"contradictions are refused", contradictions_are_refused},
     {"pinned collections outlast the budget", pinned_collections_outlast_the_budget},
     {"documents never cached go when nothing keeps them",

@@ -9,15 +9,17 @@ import LarderTestSupport
 ///
 /// It prints `network` when it begins to use the network, and `heard` with the ids of the
 /// collection `c` whenever its listener receives a snapshot. For each line that it reads it writes
-/// the document of that id.
+/// the document of that id. In a local database it has no network, and prints `local` instead.
 enum SharingChild {
-    static func run(_ directory: String) throws -> Never {
+    static func run(_ directory: String, isLocal: Bool) throws -> Never {
         var configuration = ClientConfiguration(
             storage: StoreConfiguration(directory: directory),
             databaseID: DatabaseID(project: "share-test"))
         configuration.storage.access = .shared
-        configuration.remote = SilentRemote { say("network") }
+        configuration.isLocal = isLocal
+        if !isLocal { configuration.remote = SilentRemote { say("network") } }
         let client = try Client(configuration)
+        if isLocal { say("local") }
         let listener = client.listen(
             to: Query(.collection(try CollectionPath("c"))), options: ListenOptions()
         ) { result in

@@ -1371,8 +1371,9 @@ LARDER_API int32_t larder_lru_pin_target(larder_env *env, int32_t target_id, lar
 LARDER_API int32_t larder_lru_unpin_target(larder_env *env, int32_t target_id, larder_error *error);
 
 /* Cache rules: what is kept of a collection. They are stored and obeyed by every handle. The rule
- * of the exact path applies, else that of the group (the last segment of the path), else none. */
-enum { LARDER_RULE_COLLECTION = 1, LARDER_RULE_GROUP = 2 };
+ * of the exact path applies, else that of the group (the last segment of the path), else that of
+ * all collections, else none. */
+enum { LARDER_RULE_COLLECTION = 1, LARDER_RULE_GROUP = 2, LARDER_RULE_ALL = 3 };
 enum {
     LARDER_RULE_PINNED = 1,       /* never evicted */
     LARDER_RULE_NEVER_CACHED = 2, /* evicted when nothing keeps it, whatever the budget */
@@ -1382,7 +1383,7 @@ typedef struct larder_cache_rule {
     size_t struct_bytes;
     int32_t scope;
     uint32_t flags;
-    larder_bytes path;      /* a collection's path, or a group's id */
+    larder_bytes path;      /* a collection's path, a group's id; empty for all */
     int64_t max_bytes;      /* of its documents, as larder_stat counts them; 0: no limit */
     int64_t max_age_us;     /* since the last use; 0: no limit */
     int64_t document_count; /* of its collections; only for larder_cache_rules_get */
@@ -1393,7 +1394,7 @@ typedef struct larder_cache_rule {
 LARDER_API int32_t larder_cache_rules_set(larder_txn *txn, const larder_cache_rule *rules,
                                           size_t rule_count, larder_error *error);
 /* The rule of a place in the order they were set in, or LARDER_END; linear in the collections of
- * a group. path is borrowed. */
+ * a group, or in all of them. path is borrowed. */
 LARDER_API int32_t larder_cache_rules_get(const larder_txn *txn, size_t index,
                                           larder_cache_rule *rule, larder_error *error);
 /* The time that ages are counted by, in microseconds since 1970 and up to the year 9999; negative:

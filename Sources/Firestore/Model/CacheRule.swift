@@ -1,7 +1,7 @@
 /// A rule for the cached documents of a collection: which of them are evicted, and when.
 ///
 /// Of several rules the most specific one applies to a document: that of the exact path of its
-/// collection, else that of its collection group, else none.
+/// collection, else that of its collection group, else that of all collections, else none.
 ///
 /// ```swift
 /// configuration.cacheRules = [
@@ -21,6 +21,8 @@ public struct CacheRule: Hashable, Sendable {
         case collection(String)
         /// The documents of all collections with an ID, such as `messages`, at any depth.
         case collectionGroup(String)
+        /// All documents.
+        case allCollections
     }
 
     /// The documents of the rule.
@@ -106,6 +108,7 @@ extension CacheRule {
                     "A cache rule is for the collection group '\(id)'; a group's ID has no slash.")
             }
             rule.selector = .collectionGroup(path.string)
+        case .allCollections: break
         }
         if let contradiction {
             throw .invalidArgument("The cache rule for \(selector) \(contradiction).")
@@ -138,11 +141,12 @@ extension CacheRule {
 }
 
 extension CacheRule.Selector: CustomStringConvertible {
-    /// The quoted path, or `group` and the quoted ID.
+    /// The quoted path, `group` and the quoted ID, or `all collections`.
     public var description: String {
         switch self {
         case .collection(let path): "'\(path)'"
         case .collectionGroup(let id): "group '\(id)'"
+        case .allCollections: "all collections"
         }
     }
 }

@@ -16,7 +16,7 @@ public struct CacheRuleUsage: Hashable, Sendable {
 extension ReadableTransaction where Self: ~Copyable {
     /// The stored cache rules, in the order in which they were set.
     ///
-    /// Linear in the collections of the rules' groups.
+    /// Linear in the collections of the rules' groups, or in all of them.
     public func cacheRules() throws(LarderError) -> [CacheRuleUsage] {
         var usages: [CacheRuleUsage] = []
         while true {
@@ -72,6 +72,7 @@ extension CacheRule.Selector {
         switch self {
         case .collection(let path): path
         case .collectionGroup(let id): id
+        case .allCollections: ""
         }
     }
 }
@@ -84,6 +85,7 @@ extension CacheRule {
         switch selector {
         case .collection: stored.scope = Int32(LARDER_RULE_COLLECTION)
         case .collectionGroup: stored.scope = Int32(LARDER_RULE_GROUP)
+        case .allCollections: stored.scope = Int32(LARDER_RULE_ALL)
         }
         if isPinned { stored.flags |= .pinned }
         if isNeverCached { stored.flags |= .neverCached }
@@ -97,9 +99,14 @@ extension CacheRule {
 extension CacheRuleUsage {
     fileprivate init(_ stored: larder_cache_rule) {
         let path = stored.path.text
-        let isCollection = stored.scope == Int32(LARDER_RULE_COLLECTION)
+        let selector: CacheRule.Selector =
+            switch stored.scope {
+            case Int32(LARDER_RULE_COLLECTION): .collection(path)
+            case Int32(LARDER_RULE_GROUP): .collectionGroup(path)
+            default: .allCollections
+            }
         rule = CacheRule(
-            isCollection ? .collection(path) : .collectionGroup(path),
+            selector,
             isPinned: stored.flags & .pinned != 0,
             isNeverCached: stored.flags & .neverCached != 0,
             isLocalOnly: stored.flags & .localOnly != 0,

@@ -7,6 +7,8 @@ public import LarderCore
 public enum StoreRole: String, Hashable, Sendable, CaseIterable {
     /// A client's copy of a backend's data, with the writes that the backend has yet to acknowledge.
     case cache
+    /// A local database, which has no backend: its commits are final.
+    case local
     /// The documents or trees of a backend.
     case backend
     /// Documents imported from files, which no database has opened with a backend.
@@ -19,6 +21,7 @@ public enum StoreRole: String, Hashable, Sendable, CaseIterable {
     package var text: String {
         switch self {
         case .cache: "a client's cache"
+        case .local: "a local database, which has no backend"
         case .backend: "the store of a backend"
         case .imported: "an import, which no client has opened with a backend"
         }
@@ -30,7 +33,12 @@ public enum StoreRole: String, Hashable, Sendable, CaseIterable {
     ///
     /// A backend would not see a client's pending writes, and a client would evict a backend's
     /// documents.
-    fileprivate func permits(_ role: StoreRole) -> Bool { self == .imported || self == role }
+    fileprivate func permits(_ role: StoreRole) -> Bool {
+        switch (self, role) {
+        case (.imported, _), (.cache, .local), (.local, .cache): true
+        default: self == role
+        }
+    }
 }
 
 extension ReadableTransaction where Self: ~Copyable {
@@ -54,25 +62,56 @@ extension Store {
     ///
     /// Blocks on disk I/O when the role changes. Does nothing to a store that is open for reading only.
     ///
-    /// - Parameter role: nil for a client without a backend: a new store becomes a cache, another
-    ///   one keeps its role.
-    /// - Throws: `failedPrecondition` if a client opens a backend's store, or a backend a client's.
-    package func claim(_ role: StoreRole?) throws(LarderError) {
+    /// - Parameters:
+    ///   - role: nil for a client without a backend: a new store becomes a cache, another one keeps
+    ///     its role.
+    ///   - check: called in the same transaction before the role changes; its error leaves the role
+    ///     as it is.
+    /// - Throws: `failedPrecondition` if a client opens a backend's store, or a backend a client's;
+    ///   errors of the closure.
+    package func claim(
+        _ role: StoreRole?,
+        unless check: (borrowing WriteTransaction) throws(LarderError) -> Void = { _ in }
+    ) throws(LarderError) {
         guard opening.state != .readOnly else { return }
         let recorded = try read { (transaction) throws(LarderError) in try transaction.role() }
+        var new = try self.role(for: role, recorded: recorded)
+        if new != recorded {
+            new = try write { (transaction) throws(LarderError) in
+                // Another process may have changed it since the read.
+                let recorded = try transaction.role()
+                guard let new = try self.role(for: role, recorded: recorded), new != recorded
+                else { return recorded }
+                try check(transaction)
+                try transaction.putRole(new)
+                return new
+            }
+        }
+        if new?.isOnlyCopy == true { try setBudget(.unlimited) }
+    }
+
+    /// The role that opening gives the store; nil if it stays unknown.
+    private func role(
+        for role: StoreRole?, recorded: StoreRole?
+    ) throws(LarderError) -> StoreRole? {
         // Of a client without a backend.
         let client =
             recorded == .backend ? .cache : recorded ?? (opening.state == .created ? .cache : nil)
-        guard let role = role ?? client else { return }
+        guard let role = role ?? client else { return nil }
         if let recorded, !recorded.permits(role) {
             throw LarderError(
                 .failedPrecondition,
                 "The store\(directory.map { " '\($0)'" } ?? "") is \(recorded.text); it cannot be "
                     + "opened as \(role.text). Use another directory.", domain: errorDomain)
         }
-        if role != recorded {
-            try write { transaction throws(LarderError) in try transaction.putRole(role) }
-        }
-        if role.isOnlyCopy { try setBudget(.unlimited) }
+        return role
     }
+}
+
+/// The handling of a local database's data when a client opens it with a backend.
+package enum LocalData: Hashable, Sendable {
+    /// It is queued for the backend.
+    case push
+    /// It stays in the store alone.
+    case keepLocal
 }

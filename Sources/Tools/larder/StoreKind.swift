@@ -63,7 +63,8 @@ extension StoreOptions {
 /// A database that a command writes to.
 struct DocumentSession {
     let firestore: Firestore
-    /// True if a backend in this process commits the writes; otherwise they stay pending.
+    /// True if a backend in this process commits the writes; otherwise they stay pending, or are final
+    /// in a local database.
     let hasBackend: Bool
 }
 

@@ -42,7 +42,7 @@ final class SharingWorld {
 
     /// A client that comes now; the test drains it.
     func open(
-        _ id: String, user: String = "", isForeground: Bool = false,
+        _ id: String, user: String = "", isForeground: Bool = false, isLocal: Bool = false,
         guarding: LocalStore.Guard? = nil
     ) throws -> SharingClient {
         let scheduler = ManualScheduler(clock: clock)
@@ -50,7 +50,8 @@ final class SharingWorld {
         var configuration = ClientConfiguration(
             storage: .inMemory(), databaseID: DatabaseID(project: "test"))
         configuration.user = UserID(user)
-        configuration.remote = backend
+        configuration.isLocal = isLocal
+        if !isLocal { configuration.remote = backend }
         configuration.scheduler = scheduler
         configuration.guarding = guarding
         let clock = clock

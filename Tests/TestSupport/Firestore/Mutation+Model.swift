@@ -29,6 +29,21 @@ extension Mutation {
         }
         return fields
     }
+
+    /// The fields that a backend's commit of the mutation leaves: each transform sees what the
+    /// operation and the transforms before it have left.
+    package func committedModelFields(
+        over before: MapValue?, transformed: (FieldTransform, Value?) -> Value
+    ) -> MapValue? {
+        let untransformed = Mutation(operation, at: path)
+        guard var fields = untransformed.modelFields(over: before, transformed: transformed) else {
+            return nil
+        }
+        for transform in transforms {
+            fields.put(transformed(transform, fields.value(at: transform.path)), at: transform.path)
+        }
+        return fields
+    }
 }
 
 extension FieldTransform.Operation {

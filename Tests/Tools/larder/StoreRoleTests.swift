@@ -240,6 +240,56 @@ import Testing
         #expect(try figures()["role"] as? String == "backend")
     }
 
+    // MARK: Local databases
+
+    @Test func `a local database is evicted by force alone, and writes to it are final`()
+        async throws
+    {
+        let db = try Firestore(configuration: .local(directory: folder.store))
+        for number in 0..<3 { try await db.document("cities/c\(number)").setData(["n": number]) }
+        try await db.terminate()
+        #expect(try figures()["role"] as? String == "local")
+        expectRefusal(try Tool.run("evict", "0", in: folder), "3 documents")
+        let file = try folder.file("more.ndjson", generatedLines(0..<2))
+        expectRefusal(
+            try Tool.run("import", file, "-c", "b", "--id", "id", "--budget", "1MiB", in: folder),
+            "3 documents")
+        let set = try Tool.run("set", "cities/c1", #"{"n": 100}"#, in: folder)
+        #expect(set.status == 0 && set.output.contains("which is final"), "\(set)")
+        let update = try Tool.run("update", "cities/c2", "n=increment:40", "--json", in: folder)
+            .json()
+        #expect(update["state"] as? String == "final")
+        let missing = try Tool.run("update", "cities/none", "n=1", in: folder)
+        #expect(
+            missing.status == ExitStatus.badData.rawValue
+                && missing.messages.contains("cities/none"), "\(missing)")
+        #expect(try Tool.run("delete", "cities/c0", in: folder).status == 0)
+        #expect(try figures()["pendingBatchCount"] as? Int == 0)
+        let export = try Tool.run("export", "cities", "--confirmed", "--id", "id", in: folder)
+        #expect(export.lines.count == 2 && export.output.contains("42"), "\(export)")
+        let forced = try Tool.run("evict", "0", "--force", in: folder)
+        #expect(forced.output.contains("evicted 2 documents"), "\(forced)")
+        #expect(try figures()["role"] as? String == "local")
+    }
+
+    @Test func `writes to a local database's tree are final`() async throws {
+        let database = try Database(configuration: .local(directory: folder.store))
+        try await database.reference(withPath: "scores/p1").setValue(1)
+        try await database.close()
+        #expect(try figures()["role"] as? String == "local")
+        expectRefusal(try Tool.run("evict", "0", in: folder), "of trees")
+        let set = try Tool.run("rtdb", "set", "scores/p2", "2", in: folder)
+        #expect(set.status == 0 && set.output.contains("which is final"), "\(set)")
+        let file = try folder.file("in.json", #"{"p3": 3}"#)
+        let added = try Tool.run("rtdb", "import", file, "scores", "--merge", "--json", in: folder)
+            .json()
+        #expect(added["state"] as? String == "final")
+        let pending = try Tool.run("rtdb", "pending", "--json", in: folder).json()
+        #expect((pending["pending"] as? [Any])?.isEmpty == true, "\(pending)")
+        let export = try Tool.run("rtdb", "export", in: folder)
+        #expect(export.output.contains(#""scores":{"p1":1,"p2":2,"p3":3}"#), "\(export)")
+    }
+
     // MARK: Exports
 
     @Test func `documents that are all pending are exported, listed and counted`() async throws {

@@ -277,24 +277,46 @@ int32_t larder__group_member(const larder_txn *txn, uint64_t group, larder_bytes
     return find_number(txn, &key, collection, error);
 }
 
-int32_t larder__group_next(const larder_txn *txn, uint64_t group, larder__cursor *cursor,
-                           uint64_t *collection, larder_error *error) {
-    larder__key prefix = number_key(LARDER__KIND_GROUP_MEMBER, group);
+/* The next catalog row with a prefix; the cursor is zeroed for the first. */
+static int32_t next_row(const larder_txn *txn, const larder__key *prefix, larder__cursor *cursor,
+                        larder_error *error) {
     int32_t status;
     if (cursor->mdb == NULL) {
         status = larder__cursor_open(txn, LARDER__CATALOG, cursor, error);
         if (status != LARDER_OK) return status;
-        status = larder__cursor_seek(cursor, larder__key_bytes(&prefix), error);
+        status = larder__cursor_seek(cursor, larder__key_bytes(prefix), error);
     } else {
         status = larder__cursor_next(cursor, error);
     }
     if (status != LARDER_OK) return status;
-    if (!larder__bytes_has_prefix(cursor->key, larder__key_bytes(&prefix))) return LARDER_END;
+    return larder__bytes_has_prefix(cursor->key, larder__key_bytes(prefix)) ? LARDER_OK
+                                                                            : LARDER_END;
+}
+
+int32_t larder__group_next(const larder_txn *txn, uint64_t group, larder__cursor *cursor,
+                           uint64_t *collection, larder_error *error) {
+    larder__key prefix = number_key(LARDER__KIND_GROUP_MEMBER, group);
+    int32_t status = next_row(txn, &prefix, cursor, error);
+    if (status != LARDER_OK) return status;
     larder_bytes payload;
     status = larder__unseal(txn, LARDER__CATALOG, cursor->key, cursor->value, &payload, error);
     if (status != LARDER_OK) return status;
     const uint8_t *p = larder__begin(payload);
     if (larder__varint_get(p, p + payload.size_bytes, collection) == 0)
+        return larder__corrupt(txn, LARDER__CATALOG, cursor->key, "no number", error);
+    return LARDER_OK;
+}
+
+int32_t larder__collection_next(const larder_txn *txn, larder__cursor *cursor, uint64_t *collection,
+                                larder_error *error) {
+    larder__key prefix;
+    larder__key_clear(&prefix);
+    larder__key_byte(&prefix, LARDER__KIND_COLLECTION);
+    int32_t status = next_row(txn, &prefix, cursor, error);
+    if (status != LARDER_OK) return status;
+    const uint8_t *at = larder__begin(cursor->key) + 1;
+    const uint8_t *end = larder__begin(cursor->key) + cursor->key.size_bytes;
+    if (!larder__key_read_number(&at, end, collection))
         return larder__corrupt(txn, LARDER__CATALOG, cursor->key, "no number", error);
     return LARDER_OK;
 }

@@ -46,6 +46,9 @@ int32_t larder__group_find(const larder_txn *txn, larder_bytes group, uint64_t *
  * larder__cursor_close. LARDER_END when done. */
 int32_t larder__group_next(const larder_txn *txn, uint64_t group, larder__cursor *cursor,
                            uint64_t *collection, larder_error *error);
+/* All collections, in the order of their numbers; otherwise the same. */
+int32_t larder__collection_next(const larder_txn *txn, larder__cursor *cursor, uint64_t *collection,
+                                larder_error *error);
 int32_t larder__user_find(const larder_txn *txn, larder_bytes user, uint64_t *number,
                           larder_error *error);
 int32_t larder__user_obtain(larder_txn *txn, larder_bytes user, uint64_t *number,

@@ -54,6 +54,12 @@ void larder__rules_destroy(larder_env *env) {
 
 static int32_t check_path(const larder_cache_rule *rule, larder_error *error) {
     if (rule->scope == LARDER_RULE_COLLECTION) return larder__path_check(rule->path, 1, error);
+    if (rule->scope == LARDER_RULE_ALL) {
+        if (rule->path.size_bytes == 0) return LARDER_OK;
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "the cache rule of all collections has the path '%.*s'",
+                            (int)rule->path.size_bytes, (const char *)rule->path.data);
+    }
     if (rule->scope != LARDER_RULE_GROUP)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "%d is no scope of a cache rule",
                             rule->scope);
@@ -161,29 +167,42 @@ static int32_t add_collection(const larder_txn *txn, uint64_t collection, int64_
     return LARDER_OK;
 }
 
-/* Whether a collection of a group has a rule of its own. */
-typedef bool (*has_rule_function)(const void *context, larder_bytes path);
+/* Whether there is a rule of a scope for a path. */
+typedef bool (*has_rule_function)(const void *context, int32_t scope, larder_bytes path);
+
+/* The next collection of a rule of a group or of all, whether or not a more specific one applies. */
+static int32_t next_collection(const larder_txn *txn, int32_t scope, uint64_t group,
+                               larder__cursor *cursor, uint64_t *number, larder_error *error) {
+    return scope == LARDER_RULE_GROUP ? larder__group_next(txn, group, cursor, number, error)
+                                      : larder__collection_next(txn, cursor, number, error);
+}
 
 /* The sums of a rule's collections, all counts of the transaction being written. */
 static int32_t sum(const larder_txn *txn, int32_t scope, larder_bytes path,
                    has_rule_function has_rule, const void *context, int64_t *documents,
                    int64_t *bytes, larder_error *error) {
-    uint64_t number;
+    uint64_t number, group = 0;
+    int32_t status;
     *documents = *bytes = 0;
     if (scope == LARDER_RULE_COLLECTION) {
-        int32_t status = larder__collection_find(txn, path, &number, error);
+        status = larder__collection_find(txn, path, &number, error);
         if (status == LARDER_NOT_FOUND) return LARDER_OK;
         return status == LARDER_OK ? add_collection(txn, number, documents, bytes, error) : status;
     }
-    uint64_t group;
-    int32_t status = larder__group_find(txn, path, &group, error);
-    if (status != LARDER_OK) return status == LARDER_NOT_FOUND ? LARDER_OK : status;
+    if (scope == LARDER_RULE_GROUP) {
+        status = larder__group_find(txn, path, &group, error);
+        if (status != LARDER_OK) return status == LARDER_NOT_FOUND ? LARDER_OK : status;
+    }
     larder__cursor cursor = {0};
-    while ((status = larder__group_next(txn, group, &cursor, &number, error)) == LARDER_OK) {
+    while ((status = next_collection(txn, scope, group, &cursor, &number, error)) == LARDER_OK) {
         larder_bytes member;
         status = larder__collection_info(txn, number, &member, NULL, error);
-        if (status == LARDER_OK && !has_rule(context, member))
-            status = add_collection(txn, number, documents, bytes, error);
+        if (status != LARDER_OK) break;
+        if (has_rule(context, LARDER_RULE_COLLECTION, member)) continue;
+        if (scope == LARDER_RULE_ALL &&
+            has_rule(context, LARDER_RULE_GROUP, larder__path_last(member)))
+            continue;
+        status = add_collection(txn, number, documents, bytes, error);
         if (status != LARDER_OK) break;
     }
     larder__cursor_close(&cursor);
@@ -191,13 +210,12 @@ static int32_t sum(const larder_txn *txn, int32_t scope, larder_bytes path,
 }
 
 /* In the stored form. */
-static bool is_in_row(const void *context, larder_bytes path) {
+static bool is_in_row(const void *context, int32_t scope, larder_bytes path) {
     const larder_bytes *row = context;
     const uint8_t *at = larder__begin(*row), *end = at + row->size_bytes;
     larder_cache_rule rule;
     while (at < end && read_rule(&at, end, &rule))
-        if (rule.scope == LARDER_RULE_COLLECTION && larder__bytes_equal(rule.path, path))
-            return true;
+        if (rule.scope == scope && larder__bytes_equal(rule.path, path)) return true;
     return false;
 }
 
@@ -235,8 +253,8 @@ static larder__rule *find(larder__rules *rules, int32_t scope, larder_bytes path
     return NULL;
 }
 
-static bool is_in_list(const void *context, larder_bytes path) {
-    return find((larder__rules *)(uintptr_t)context, LARDER_RULE_COLLECTION, path) != NULL;
+static bool is_in_list(const void *context, int32_t scope, larder_bytes path) {
+    return find((larder__rules *)(uintptr_t)context, scope, path) != NULL;
 }
 
 static bool evicts(const larder__rule *rule) {
@@ -345,6 +363,7 @@ larder__rule *larder__rules_of(larder_txn *txn, uint64_t collection) {
         if (larder__collection_info(txn, collection, &path, NULL, NULL) != LARDER_OK) return NULL;
         larder__rule *rule = find(rules, LARDER_RULE_COLLECTION, path);
         if (rule == NULL) rule = find(rules, LARDER_RULE_GROUP, larder__path_last(path));
+        if (rule == NULL) rule = find(rules, LARDER_RULE_ALL, larder__bytes(NULL, 0));
         rules->memo_collection[slot] = collection + 1;
         rules->memo_rule[slot] = rule == NULL ? 0 : (uint32_t)(rule - rules->list) + 1;
     }

@@ -27,7 +27,7 @@ public final class AggregateQuery: Sendable {
         let firestore = query.firestore
         let done: Completion<AggregateQuerySnapshot> = firestore.callbackQueue.completion(
             completion)
-        if source == .server {
+        if source == .server, !firestore.isLocal {
             askServer(done)
         } else {
             firestore.read(query.place, done) { [self] client throws(LarderError) in
@@ -45,7 +45,9 @@ public final class AggregateQuery: Sendable {
     public nonisolated(nonsending) func getAggregation(
         source: AggregateSource
     ) async throws -> AggregateQuerySnapshot {
-        if source == .server { return try await answer { askServer($0) } }
+        if source == .server, !query.firestore.isLocal {
+            return try await answer { askServer($0) }
+        }
         return try await query.firestore.read(query.place) { client throws(LarderError) in
             try cached(client)
         }
@@ -170,7 +172,7 @@ extension AggregateQuerySnapshot: Hashable, ObjectComparable {
 /// The source of an aggregation.
 public enum AggregateSource: UInt, Hashable, Sendable {
     /// The server, over its documents without pending writes; fails with `unavailable` if it cannot
-    /// be reached.
+    /// be reached. The same as ``cache`` for a local database.
     case server = 0
     /// The cache, exactly and including pending writes; on the calling thread unless it has to wait
     /// for earlier writes.

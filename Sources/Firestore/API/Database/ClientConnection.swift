@@ -103,7 +103,7 @@ final class ClientConnection: Sendable {
 extension FirestoreConfiguration {
     /// Logs what the application of a shared database may have overlooked.
     fileprivate func noteOpening() {
-        guard isShared else { return }
+        guard isShared, !isLocal else { return }
         logger.note(
             OpeningNote.Circumstances(
                 project: project, hasBackend: hasBackend, namesHost: host != nil,
@@ -144,6 +144,13 @@ extension Firestore {
             if case .failure(let error) = result { logger.error("\(call): \(error.message)") }
         }
     }
+
+    /// True if reads of a source are answered by the store: on request, or because the database is
+    /// local, whose store has everything.
+    func readsStore(_ source: FirestoreSource) -> Bool { source == .cache || isLocal }
+
+    /// True if the database is local; false if it cannot be opened.
+    var isLocal: Bool { (try? connection.client().isLocal) ?? false }
 
     /// Reads once this instance's earlier writes to a place are committed: on the calling thread,
     /// or on a thread of the client if some are still in progress.

@@ -41,8 +41,10 @@ public final class Firestore: Sendable {
     /// ``terminate(completion:)``.
     ///
     /// - Throws: `failedPrecondition` if the store is already open in this process or, for writing,
-    ///   in another; `notFound` if a store opened for reading does not exist; `permissionDenied`;
-    ///   `dataLoss` for a damaged store; `invalidArgument` for a configuration value out of range;
+    ///   in another, or if it is a local database and the configuration has a backend and no
+    ///   ``FirestoreConfiguration/localData-swift.property``; `notFound` if a store opened for
+    ///   reading does not exist; `permissionDenied`; `dataLoss` for a damaged store;
+    ///   `invalidArgument` for a configuration value out of range;
     ///   `unavailable` or `resourceExhausted` for system errors; errors of the connector, such as
     ///   `failedPrecondition` without credentials or `notFound` for a missing key file.
     public convenience init(configuration: FirestoreConfiguration) throws(LarderError) {
@@ -66,6 +68,8 @@ public final class Firestore: Sendable {
         values.serverWait = configuration.serverWait
         values.writeMarkerCollection = configuration.writeMarkerCollection
         values.cacheRules = configuration.cacheRules
+        values.isLocal = configuration.isLocal
+        values.localData = configuration.localData
         self.values = Mutex(values)
     }
 

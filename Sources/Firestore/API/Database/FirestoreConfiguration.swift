@@ -94,6 +94,23 @@ public struct FirestoreConfiguration: Sendable {
         case atMost(Duration)
     }
 
+    /// What becomes of the documents of a local database that is opened with a backend.
+    public enum LocalData: Hashable, Sendable {
+        /// Each document is queued as a write that sets it, which replaces the backend's document of
+        /// that name.
+        ///
+        /// Nothing is deleted at the backend. Documents of collections that are local only by the
+        /// cache rules stay so.
+        case push
+        /// The collections that have documents stay in the store alone: they become local only by
+        /// the cache rules of the store, those of their paths or groups.
+        ///
+        /// While the configuration has this value, rules of the store that are local only stay in
+        /// force, also if ``FirestoreConfiguration/cacheRules`` has others. Not available for
+        /// ``Access/shared``.
+        case keepLocal
+    }
+
     /// The storage of the documents.
     public var storage: Storage
 
@@ -105,13 +122,35 @@ public struct FirestoreConfiguration: Sendable {
 
     /// The backend that the database synchronizes with; nil for none.
     ///
-    /// Without a backend the database behaves like an offline client, and writes stay pending.
+    /// Without a backend the database behaves like an offline client, and writes stay pending,
+    /// unless it is local (``isLocal``).
     public var backend: RemoteConnection?
 
     /// Creates the connection when the database opens, if ``backend`` is nil.
     ///
     /// If something is missing, such as credentials, opening fails.
     public var connector: RemoteConnector?
+
+    /// True if the database is local: it has no backend, and a local commit is final.
+    ///
+    /// Nothing is pending or queued: `hasPendingWrites` is false, completion handlers are called
+    /// after the commit, and a precondition that does not hold fails the write. The store is the
+    /// source of truth: `isFromCache` is false, a document that is not there does not exist, and
+    /// reads, aggregations, transactions and bulk writers that ask for the server are answered by
+    /// the store. Nothing is evicted: ``cacheSize`` does not apply, and cache rules that evict are
+    /// `invalidArgument`, as are a backend and ``Storage/memoryWithoutUnused``.
+    ///
+    /// A store that was opened so is a local database until it is opened with a backend, also
+    /// without this property. One that was opened otherwise before becomes one: its pending writes
+    /// are made final in their order, and those whose preconditions do not hold become dead letters
+    /// (``Firestore/deadLetters()``).
+    public var isLocal = false
+
+    /// What becomes of the documents of a local database that is opened with a backend.
+    ///
+    /// With nil, opening it with a backend fails with `failedPrecondition` if it has documents. No
+    /// effect on other stores.
+    public var localData: LocalData?
 
     /// The backend's host for ``connector``; nil for the connector's default.
     var host: String?
@@ -154,6 +193,8 @@ public struct FirestoreConfiguration: Sendable {
     public var writeMarkerCollection: String?
 
     /// The size above which documents are evicted; 100 MiB by default.
+    ///
+    /// A local database evicts nothing.
     public var cacheSize = CacheSize.bytes(CachePolicy.defaultBytes)
 
     /// The rules for what is kept of a collection; nil for those that the store has.
@@ -196,6 +237,13 @@ public struct FirestoreConfiguration: Sendable {
         self.storage = storage
     }
 
+    /// The configuration of a local database in a directory; see ``isLocal``.
+    public static func local(directory: String) -> FirestoreConfiguration {
+        var configuration = FirestoreConfiguration(directory: directory)
+        configuration.isLocal = true
+        return configuration
+    }
+
     /// The configuration of a database in memory.
     public static var inMemory: FirestoreConfiguration {
         FirestoreConfiguration(storage: .memory)
@@ -218,6 +266,8 @@ extension FirestoreConfiguration {
                 try CollectionPath(path)
             }
             client.remote = try connection?.remote
+            client.isLocal = isLocal
+            client.localData = localData.map { $0 == .push ? .push : .keepLocal }
             client.isMaintenance = isMaintenance
             client.user = try UserID(validating: userID)
             if case .atMost(let duration) = serverWait {
@@ -319,6 +369,8 @@ extension FirestoreConfiguration {
         serverWait = settings.serverWait
         writeMarkerCollection = settings.writeMarkerCollection
         cacheRules = settings.cacheRules
+        isLocal = settings.isLocal
+        localData = settings.localData
         switch settings.cache {
         case .persistent: storage = .directory(directory)
         case .memory: storage = .memory

@@ -18,7 +18,7 @@ extension Query {
         source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
     ) {
         let done: Completion<QuerySnapshot> = firestore.callbackQueue.completion(completion)
-        if source == .cache {
+        if firestore.readsStore(source) {
             firestore.read(place, done) { [self] client throws(LarderError) in try cached(client) }
         } else {
             getFromServer(source, done)
@@ -45,7 +45,7 @@ extension Query {
     public nonisolated(nonsending) func getDocuments(
         source: FirestoreSource
     ) async throws -> QuerySnapshot {
-        if source == .cache {
+        if firestore.readsStore(source) {
             return try await firestore.read(place) { client throws(LarderError) in
                 try cached(client)
             }

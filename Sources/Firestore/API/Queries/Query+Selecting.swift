@@ -92,7 +92,7 @@ extension Query {
         let (documents, readTime) = try client.results(of: selection.queryWithOffset)
         return QuerySnapshot(
             self, cached: selection.isWhole ? documents : try selection.selected(from: documents),
-            readTime: readTime)
+            isFromCache: !client.isLocal, readTime: readTime)
     }
 }
 

@@ -21,7 +21,7 @@ extension DocumentReference {
         source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
     ) {
         let done: Completion<DocumentSnapshot> = firestore.callbackQueue.completion(completion)
-        if source == .cache {
+        if firestore.readsStore(source) {
             firestore.read(place, done) { [self] client throws(LarderError) in try cached(client) }
         } else {
             getFromListener(source, done)
@@ -53,7 +53,7 @@ extension DocumentReference {
     public nonisolated(nonsending) func getDocument(
         source: FirestoreSource
     ) async throws -> DocumentSnapshot {
-        if source == .cache {
+        if firestore.readsStore(source) {
             return try await firestore.read(place) { client throws(LarderError) in
                 try cached(client)
             }
@@ -76,7 +76,9 @@ extension DocumentReference {
             document.hasLocalMutations ? try client.readTime(of: path) : document.readTime
         return DocumentSnapshot(
             firestore, path, document.exists ? document : nil,
-            SnapshotState(hasPendingWrites: document.hasLocalMutations, readTime: readTime))
+            SnapshotState(
+                hasPendingWrites: document.hasLocalMutations, isFromCache: !client.isLocal,
+                readTime: readTime))
     }
 
     private func cached(_ client: Client) throws(LarderError) -> DocumentSnapshot {
@@ -85,7 +87,7 @@ extension DocumentReference {
         if client.isLocalOnly(try location.get()) {
             return DocumentSnapshot(
                 firestore, try location.get(), nil,
-                SnapshotState(hasPendingWrites: false, readTime: .none))
+                SnapshotState(hasPendingWrites: false, isFromCache: !client.isLocal))
         }
         throw LarderError(
             .unavailable,

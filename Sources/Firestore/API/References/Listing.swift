@@ -31,9 +31,9 @@ extension Firestore {
         }
     }
 
-    /// True if a list is read from the cache: by request, or because the database has no backend.
+    /// True if a list is read from the store: by request, or because the database has no backend.
     fileprivate func readsCache(_ source: FirestoreSource) -> Bool {
-        source == .cache || source == .default && !connection.configuration.hasBackend
+        source == .default && !connection.configuration.hasBackend || readsStore(source)
     }
 }
 

@@ -88,6 +88,22 @@ public final class FirestoreSettings: NSObject, NSCopying {
         set { values.cacheRules = newValue }
     }
 
+    /// True if the database is local: it has no backend, and a local commit is final.
+    ///
+    /// See ``FirestoreConfiguration/isLocal``. Not in Apple's SDK.
+    public var isLocal: Bool {
+        get { values.isLocal }
+        set { values.isLocal = newValue }
+    }
+
+    /// What becomes of the documents of a local database that is opened with a backend.
+    ///
+    /// See ``FirestoreConfiguration/localData-swift.property``. Not in Apple's SDK.
+    public var localData: FirestoreConfiguration.LocalData? {
+        get { values.localData }
+        set { values.localData = newValue }
+    }
+
     /// Whether documents are stored on disk.
     @available(*, deprecated, message: "Set cacheSettings.")
     public var isPersistenceEnabled: Bool {
@@ -131,6 +147,8 @@ struct SettingsValues: Sendable, Equatable {
     var serverWait = FirestoreConfiguration.ServerWait.likeFirebase
     var writeMarkerCollection: String?
     var cacheRules: [CacheRule]?
+    var isLocal = false
+    var localData: FirestoreConfiguration.LocalData?
 
     /// Whether the backend's host was set.
     var namesHost: Bool { host != Self.cloudHost || !isSSLEnabled }
@@ -141,5 +159,6 @@ struct SettingsValues: Sendable, Equatable {
             && left.serverWait == right.serverWait
             && left.writeMarkerCollection == right.writeMarkerCollection
             && left.cacheRules == right.cacheRules
+            && left.isLocal == right.isLocal && left.localData == right.localData
     }
 }

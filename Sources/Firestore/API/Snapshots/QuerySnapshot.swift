@@ -25,11 +25,14 @@ public final class QuerySnapshot: Sendable {
         case view(ViewSnapshot)
     }
 
-    init(_ query: Query, cached documents: [Document], readTime: SnapshotVersion) {
+    init(
+        _ query: Query, cached documents: [Document], isFromCache: Bool, readTime: SnapshotVersion
+    ) {
         self.query = query
         results = .documents(documents)
         let pendingCount = documents.count(where: \.hasLocalMutations)
-        state = SnapshotState(hasPendingWrites: pendingCount > 0, readTime: readTime)
+        state = SnapshotState(
+            hasPendingWrites: pendingCount > 0, isFromCache: isFromCache, readTime: readTime)
         metadata = state.metadata(pendingDocumentCount: pendingCount)
     }
 

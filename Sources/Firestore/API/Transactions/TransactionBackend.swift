@@ -39,7 +39,8 @@ struct TransactionRead: Sendable {
     var existing: Document? { document.flatMap { $0.exists ? $0 : nil } }
 }
 
-/// Transactions without a backend, on the local view; their writes become pending.
+/// Transactions without a backend, on the local view; their writes become pending, or are final if
+/// the database is local.
 struct LocalTransactionBackend: TransactionBackend {
     let client: Client
     let gate: TransactionGate
@@ -61,7 +62,8 @@ struct LocalTransactionBackend: TransactionBackend {
         let document = try client.document(at: path)
         let isPending = document.map { $0.exists && $0.hasLocalMutations } ?? false
         return TransactionRead(
-            document: document, state: SnapshotState(hasPendingWrites: isPending))
+            document: document,
+            state: SnapshotState(hasPendingWrites: isPending, isFromCache: !client.isLocal))
     }
 
     func commit(

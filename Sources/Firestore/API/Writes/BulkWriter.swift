@@ -16,9 +16,9 @@ extension Firestore {
 ///
 /// Writes bypass the cache and the queue of pending writes, as transactions do: they need a backend
 /// that can be reached, are lost with the process, and reach listeners and the cache from the
-/// server. Different documents are written in any order, and those of one document in the order of
-/// the calls. Full batches of 20 writes are sent at once, smaller ones while none is under way and
-/// by ``flush()``.
+/// server. In a local database they are commits in the store. Different documents are written in any
+/// order, and those of one document in the order of the calls. Full batches of 20 writes are sent at
+/// once, smaller ones while none is under way and by ``flush()``.
 ///
 /// A failed write is sent again after a second, and with growing delays up to a minute, if
 /// ``onWriteError(_:)`` decides so; without a handler, up to ten attempts are made if the backend
@@ -118,9 +118,10 @@ public final class BulkWriter: Sendable {
     /// The writes of the client, which are begun with the first one.
     private func running() throws(LarderError) -> BulkWrites {
         let client = try firestore.connection.client()
-        guard firestore.connection.configuration.hasBackend else {
+        guard client.isLocal || firestore.connection.configuration.hasBackend else {
             throw LarderError(
-                .failedPrecondition, "A bulk writer needs a backend, and the database has none.")
+                .failedPrecondition,
+                "A bulk writer needs a backend, and the database has none and is not local.")
         }
         return try state.withLock { (state) throws(LarderError) in
             guard !state.isClosed else {
@@ -129,7 +130,8 @@ public final class BulkWriter: Sendable {
             }
             if let writes = state.writes { return writes }
             var (initial, largest) = (Int?.none, Int.max)
-            if case .rampUp(let rate, let most) = options.throttling {
+            // Nothing is sent from a local database.
+            if case .rampUp(let rate, let most) = options.throttling, !client.isLocal {
                 (initial, largest) = (rate, most)
             }
             let writes = BulkWrites(client, initialRate: initial, largestRate: largest) {

@@ -23,8 +23,9 @@ public final class WriteHandle: Sendable {
 
     /// Suspends until the write is committed locally, with the durability of the database.
     ///
-    /// - Returns: the ID of the write in ``Firestore/pendingWrites()``; nil for an empty batch and
-    ///   for documents that are local only (``LarderModel/CacheRule/isLocalOnly``).
+    /// - Returns: the ID of the write in ``Firestore/pendingWrites()``; nil for an empty batch, in a
+    ///   local database and for documents that are local only
+    ///   (``LarderModel/CacheRule/isLocalOnly``).
     /// - Throws: the reason why nothing was written, such as `invalidArgument` for data beyond
     ///   Firestore's limits, `failedPrecondition` for a terminated database or `resourceExhausted`
     ///   for a full disk; `cancelled` if the task is cancelled, in which case the write proceeds.
@@ -33,7 +34,8 @@ public final class WriteHandle: Sendable {
         try await commit.value()
     }
 
-    /// Suspends until the backend acknowledges the write, indefinitely while offline.
+    /// Suspends until the backend acknowledges the write, indefinitely while offline; in a local
+    /// database until it is committed.
     ///
     /// - Throws: the error of a local failure or of the backend's rejection, after which the write
     ///   is among ``Firestore/deadLetters()``; `cancelled` if the write was cancelled by
@@ -100,7 +102,7 @@ public final class WriteHandle: Sendable {
         client.retryDeadLetter(
             deadLetter,
             committed: { result in
-                commit.finish(result)
+                commit.finish(result.map { $0 == 0 ? nil : $0 })
                 done(result)
             },
             acknowledged: { acknowledgement.finish($0) })

@@ -83,19 +83,33 @@ extension Client {
         call(completion, isTimed: false) { $0.listDocuments(in: collection, as: $1, $2) }
     }
 
-    /// Lists the backend's documents of a part of the database.
+    /// Lists the backend's documents of a part of the database; those of a local database itself.
     package func listAtServer(
         _ page: SubtreePage,
         completion: @escaping @Sendable (Result<[DocumentPath], LarderError>) -> Void
     ) {
+        if isLocal {
+            return afterEarlierWrites { [self] in
+                engine.scheduler.read { [self] in
+                    completion(Result { () throws(LarderError) in try list(page) })
+                }
+            }
+        }
         call(completion, isTimed: false) { $0.list(page, as: $1, $2) }
     }
 
     /// Commits each mutation by itself; see ``LarderRemote/Remote/commitEach(_:as:_:)``.
+    ///
+    /// A local database commits them in its store.
     package func commitEachAtServer(
         _ mutations: [Mutation],
         completion: @escaping @Sendable (Result<[MutationOutcome], LarderError>) -> Void
     ) {
+        if isLocal {
+            return perform(
+                { $0.commitEachLocally(mutations, Reply(completion)) },
+                otherwise: { completion(.failure(Self.terminated)) })
+        }
         guard
             mayCall(
                 completion,

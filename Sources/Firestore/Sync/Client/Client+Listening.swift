@@ -50,7 +50,8 @@ extension Client {
 
     /// Loads a bundle: its documents into the cache, its queries under their names.
     ///
-    /// Other requests are served between its parts. Documents before an error stay cached.
+    /// Other requests are served between its parts. Documents before an error stay cached. A local
+    /// database refuses bundles with `failedPrecondition`: they would replace final documents.
     ///
     /// - Parameters:
     ///   - progress: called on the client's queue after each step; the last one is the final state.
@@ -60,19 +61,32 @@ extension Client {
         progress: @escaping @Sendable (LoadBundleProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadBundleProgress, LarderError>) -> Void
     ) {
+        let refuse: @Sendable (LarderError) -> Void = { error in
+            var failed = LoadBundleProgress()
+            failed.state = .error
+            progress(failed)
+            completion(.failure(error))
+        }
+        let isLocal = isLocal
         perform(
-            { $0.loadBundle(from: source, progress, completion) },
-            otherwise: {
-                var failed = LoadBundleProgress()
-                failed.state = .error
-                progress(failed)
-                completion(.failure(Self.terminated))
-            })
+            { engine in
+                if isLocal { return refuse(.noBundles) }
+                engine.loadBundle(from: source, progress, completion)
+            }, otherwise: { refuse(Self.terminated) })
     }
 
     /// The named query of a bundle; nil if unknown.
     package func namedQuery(_ name: String) throws(LarderError) -> NamedQuery? {
         try checkOpen()
         return try engine.localStore.namedQuery(name)
+    }
+}
+
+extension LarderError {
+    fileprivate static var noBundles: LarderError {
+        LarderError(
+            .failedPrecondition,
+            "The database is local, and a bundle has documents of a backend; 'larder import' imports "
+                + "documents.")
     }
 }

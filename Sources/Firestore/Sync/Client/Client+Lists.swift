@@ -1,5 +1,6 @@
 import LarderDocumentStore
 package import LarderModel
+import LarderRemote
 
 /// Lists of what the cache has, with pending writes.
 ///
@@ -36,6 +37,51 @@ extension Client {
             }
             return paths.sorted()
         }
+    }
+}
+
+extension Client {
+    /// The documents of a part of the database after a document, in order, up to the page's limit.
+    func list(_ page: SubtreePage) throws(LarderError) -> [DocumentPath] {
+        try checkOpen()
+        let user = engine.session.user
+        return try store.read { (transaction) throws(LarderError) in
+            var paths: [DocumentPath] = []
+            for collection in try transaction.collectionPaths(asSeenBy: user)
+            where page.mayContain(documentsOf: collection) {
+                // The documents of a collection come after its path.
+                if paths.count == page.limit, let last = paths.last,
+                    CollectionPath(unchecked: last.string) < collection
+                {
+                    break
+                }
+                var found: [DocumentPath] = []
+                try transaction.documents(
+                    in: .collection(collection), options: .names(of: user)
+                ) { entry throws(LarderError) in
+                    let path = entry.path
+                    if page.after.map({ $0 < path }) ?? true { found.append(path) }
+                    return found.count < page.limit ? .continue : .stop
+                }
+                paths = Array((paths + found).sorted().prefix(page.limit))
+            }
+            return paths
+        }
+    }
+}
+
+extension SubtreePage {
+    /// Whether a collection lies in the part, and may have documents after the last one.
+    fileprivate func mayContain(documentsOf path: CollectionPath) -> Bool {
+        let isInPart =
+            switch subtree {
+            case .below(let document): path.string.utf8.starts(with: "\(document.string)/".utf8)
+            case .collection(let collection):
+                path == collection || path.string.utf8.starts(with: "\(collection.string)/".utf8)
+            }
+        guard isInPart, let after else { return isInPart }
+        return CollectionPath(unchecked: after.string) < path
+            || after.string.utf8.starts(with: "\(path.string)/".utf8)
     }
 }
 

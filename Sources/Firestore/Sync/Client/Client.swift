@@ -10,7 +10,8 @@ import LarderRuntime
 /// listeners are served on one serial queue, where waiting writes share a commit. Thread-safe; only
 /// ``init(_:store:)`` and reads block.
 ///
-/// Without a remote the client is offline: writes stay pending, snapshots come from the cache.
+/// Without a remote the client is offline: writes stay pending, snapshots come from the cache; or it
+/// is local: what it commits is final, and it has all documents that there are.
 package final class Client: Sendable {
     package let databaseID: DatabaseID
 
@@ -21,6 +22,8 @@ package final class Client: Sendable {
     private let hasBudget: Bool
     /// True if documents are evicted, so that their use is noted.
     var mayEvict: Bool { hasBudget || engine.evictsByRules }
+    /// True for a local database: it has no backend, and a local commit is final.
+    package let isLocal: Bool
 
     /// Opens a client, and creates its store unless the configuration forbids it.
     ///
@@ -29,23 +32,24 @@ package final class Client: Sendable {
     /// - Parameters:
     ///   - store: a store that several clients of this process share, which is not closed with the
     ///     client; nil to open that of the configuration.
-    /// - Throws: as ``LarderStorage/Store/init(_:)``.
+    /// - Throws: as ``LarderStorage/Store/init(_:)``, and as ``StoreClaim/init(_:_:)``.
     package init(
         _ configuration: ClientConfiguration, store shared: Store? = nil
     ) throws(LarderError) {
         let store: Store
         if let shared { store = shared } else { store = try Store(configuration.ownStorage) }
-        if !configuration.isMaintenance, configuration.storage.access != .readOnly {
-            try store.claim(configuration.remote == nil ? nil : .cache)
-        }
+        let claim = try StoreClaim(configuration, store)
+        let configuration = claim.configuration
         let journal = try SharedJournal(configuration, directory: store.directory)
         self.store = store
+        isLocal = claim.isLocal
         databaseID = configuration.databaseID
-        hasBudget = configuration.storage.budget != .unlimited
+        hasBudget = configuration.storage.budget != .unlimited && !claim.isLocal
         clock = configuration.clock
         engine = try Engine(
             store, Session(store, configuration, journal), configuration,
-            CacheRules(configuration, in: store), inbox, journal: journal, ownsStore: shared == nil)
+            CacheRules(configuration, isLocal: claim.isLocal, in: store), inbox, journal: journal,
+            ownsStore: shared == nil)
         engine.start()
     }
 

@@ -20,6 +20,14 @@ package struct ClientConfiguration: Sendable {
 
     package var remote: (any Remote)?
 
+    /// True for a local database: it has no remote, and a local commit is final.
+    ///
+    /// A store that was opened so stays local until it is opened with a remote.
+    package var isLocal = false
+
+    /// The handling of a local database's documents when it is opened with a remote; nil to refuse.
+    package var localData: LocalData?
+
     /// True for a maintenance tool: opening the store does not change its role.
     package var isMaintenance = false
 

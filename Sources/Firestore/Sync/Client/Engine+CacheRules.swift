@@ -9,7 +9,8 @@ extension Engine {
             Result { () throws(LarderError) in
                 guard !isTerminated else { throw Client.terminated }
                 let rules = try CacheRule.validated(rules)
-                let new = CacheRules(rules)
+                let new = CacheRules(rules, isLocal: cacheRules.isLocal)
+                try new.checkLocal()
                 try checkLocalOnly(new)
                 noteTime()
                 try store.write { (transaction) throws(LarderError) in
@@ -45,7 +46,9 @@ extension Engine {
     func adoptStoredCacheRules() {
         do throws(LarderError) {
             let stored = try CacheRules.stored(in: store)
-            if stored != cacheRules.list { adopt(CacheRules(stored)) }
+            if stored != cacheRules.list {
+                adopt(CacheRules(stored, isLocal: cacheRules.isLocal))
+            }
             collect()
         } catch {
             log("cannot read the cache rules: \(error)")

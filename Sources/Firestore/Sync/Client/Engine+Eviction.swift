@@ -28,6 +28,8 @@ extension Engine {
     func collectGarbage(threshold: Int64, _ completion: Completion) {
         completion(
             Result { () throws(LarderError) in
+                // A local database has nothing to fetch its documents from again.
+                if cacheRules.isLocal { return }
                 let size = try store.read { (transaction) throws(LarderError) in
                     try transaction.statistics().totalBytes
                 }

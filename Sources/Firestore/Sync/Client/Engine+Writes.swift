@@ -32,6 +32,20 @@ extension Engine {
         if remote != nil { remoteStore.fillWritePipeline() }
     }
 
+    /// Makes each mutation by itself in a local database, in one commit.
+    func commitEachLocally(
+        _ mutations: [Mutation], _ reply: Reply<[Result<MutationResult, LarderError>]>
+    ) {
+        guard !isTerminated else { return reply.send(.failure(Client.terminated)) }
+        do throws(LarderError) {
+            let made = try localStore.makeEach(mutations, at: configuration.clock())
+            apply(made.changes)
+            reply.send(.success(made.results))
+        } catch {
+            reply.send(.failure(error))
+        }
+    }
+
     private func refuse(_ writes: [QueuedWrite], _ error: LarderError) {
         release(writes.count)
         for queued in writes { queued.committed(.failure(error)) }
@@ -167,10 +181,11 @@ extension Engine {
         }
     }
 
-    /// Puts the mutations of a dead letter into the queue once more.
+    /// Makes the write of a dead letter once more.
     ///
     /// - Parameters:
-    ///   - committed: called with the new batch's id; nil when there is no such dead letter.
+    ///   - committed: called with the new batch's id, 0 if it was not queued; nil when there is no
+    ///     such dead letter.
     ///   - acknowledged: called when the backend has answered, if there is a new batch.
     func retryDeadLetter(
         _ batchID: Int64, committed: @Sendable (Result<Int64?, LarderError>) -> Void,
@@ -180,12 +195,13 @@ extension Engine {
         do throws(LarderError) {
             guard
                 let batch = try localStore.retryDeadLetter(
-                    batchID, localWriteTime: configuration.clock())
+                    batchID, localWriteTime: configuration.clock(), obeying: cacheRules)
             else { return committed(.success(nil)) }
-            completions.add(acknowledged, for: batch.id)
+            if batch.id != 0 { completions.add(acknowledged, for: batch.id) }
             observers.deadLetters.noteChange()
             finishWrites(batch.changes)
             committed(.success(batch.id))
+            if batch.id == 0 { acknowledged(.success(())) }
             if remote != nil { remoteStore.fillWritePipeline() }
         } catch {
             committed(.failure(error))

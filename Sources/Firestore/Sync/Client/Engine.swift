@@ -108,7 +108,9 @@ actor Engine {
         self.configuration = configuration
         self.inbox = inbox
         // Without a remote a client is offline.
-        views = ActiveViews(onlineState: configuration.remote == nil ? .offline : .unknown)
+        views = ActiveViews(
+            onlineState: configuration.remote == nil ? .offline : .unknown,
+            isAuthoritative: cacheRules.isLocal)
         published = PublishedState(
             session, NetworkState(views.onlineState, .notAsked), cacheRules)
         limbo = LimboResolver(limit: configuration.maxConcurrentLimboResolutions)
@@ -132,7 +134,8 @@ actor Engine {
         guard let journal else { return }
         remoteStore.disableNetwork(reason: .notPrimary)
         try session.localStore.begin(.renewLease)
-        multiClient = try journal.join(configuration, store, evicts: ownsStore)
+        multiClient = try journal.join(
+            configuration, store, evicts: ownsStore, isLocal: cacheRules.isLocal)
     }
 
     /// A number that no other request of this engine has.

@@ -111,9 +111,7 @@ extension LocalStore {
         throws(LarderError) -> [LocalChange]
     {
         try drop(batchIDs, as: .rejected(error)) { (batch, transaction) throws(LarderError) in
-            try transaction.putNamedValue(
-                .deadLetter, DeadLetter.name(of: batch.id, of: user),
-                DeadLetter.payload(batch, because: error), version: SnapshotVersion(time))
+            try transaction.putDeadLetter(batch, of: user, because: error, at: time)
         }
     }
 

@@ -35,13 +35,22 @@ extension LocalStore {
     }
 
     /// Appends the mutations of a dead letter to the queue as a new batch, in one commit.
+    package func retryDeadLetter(_ batchID: Int64, localWriteTime: Timestamp)
+        throws(LarderError) -> (id: Int64, changes: [LocalChange])?
+    {
+        try retryDeadLetter(batchID, localWriteTime: localWriteTime, obeying: CacheRules())
+    }
+
+    /// Makes the write of a dead letter once more, in one commit: appends it to the queue as a new
+    /// batch, or makes it at once if its documents are local only.
     ///
     /// - Parameters:
     ///   - batchID: the id of the rejected batch.
     ///   - localWriteTime: the present time, by the local clock.
-    /// - Returns: the new batch; nil for an unknown dead letter.
+    ///   - rules: the cache rules, which say what is local only.
+    /// - Returns: the new batch, with the id 0 if it was not queued; nil for an unknown dead letter.
     /// - Throws: the reason why the write is impossible; the dead letter then stays.
-    package func retryDeadLetter(_ batchID: Int64, localWriteTime: Timestamp)
+    func retryDeadLetter(_ batchID: Int64, localWriteTime: Timestamp, obeying rules: CacheRules)
         throws(LarderError) -> (id: Int64, changes: [LocalChange])?
     {
         try begin(.writeMutations)
@@ -51,10 +60,10 @@ extension LocalStore {
             guard let stored = try transaction.namedValue(.deadLetter, name) else { return nil }
             let letter = try DeadLetter(stored, of: user)
             try transaction.removeNamedValue(.deadLetter, name)
-            let write = QueuedWrite(mutations: letter.mutations, localWriteTime: localWriteTime)
-            let batch = try append(write, to: &transaction, using: builder).get()
-            try beginRun(with: batch.id, in: &transaction)
-            shared?.addBatch(batch.id, changing: batch.changes)
+            let again = QueuedWrite(mutations: letter.mutations, localWriteTime: localWriteTime)
+            let batch = try write(again, obeying: rules, in: &transaction, &shared, using: builder)
+                .get()
+            try beginRun(with: batch.id > 0 ? batch.id : nil, in: &transaction)
             return batch
         }
     }
@@ -159,9 +168,22 @@ extension DeadLetter {
     }
 }
 
+extension WriteTransaction {
+    /// Keeps a rejected batch.
+    ///
+    /// - Parameter time: the time of the rejection, by the local clock.
+    mutating func putDeadLetter(
+        _ batch: MutationRow, of user: UserID, because error: LarderError, at time: Timestamp
+    ) throws(LarderError) {
+        try putNamedValue(
+            .deadLetter, DeadLetter.name(of: batch.id, of: user),
+            DeadLetter.payload(batch, because: error), version: SnapshotVersion(time))
+    }
+}
+
 extension DeadLetter {
     /// The bytes of a rejected batch.
-    static func payload(_ batch: MutationRow, because error: LarderError)
+    fileprivate static func payload(_ batch: MutationRow, because error: LarderError)
         throws(LarderError) -> [UInt8]
     {
         let message = String(decoding: error.message.utf8.prefix(maxMessageBytes), as: UTF8.self)

@@ -30,20 +30,9 @@ extension LocalStore {
             var outcomes: [Result<(id: Int64, changes: [LocalChange]), LarderError>] = []
             outcomes.reserveCapacity(writes.count)
             for write in writes {
-                let outcome: Result<(id: Int64, changes: [LocalChange]), LarderError>
-                switch Result(catching: { () throws(LarderError) in
-                    try rules.isLocalOnly(write.mutations)
-                }) {
-                case .failure(let error): outcome = .failure(error)
-                case .success(true):
-                    outcome = try make(write, in: &transaction, using: builder)
-                case .success(false):
-                    outcome = try append(write, to: &transaction, using: builder)
-                }
-                if case .success(let batch) = outcome {
-                    shared?.addBatch(batch.id, changing: batch.changes)
-                }
-                outcomes.append(outcome)
+                outcomes.append(
+                    try self.write(
+                        write, obeying: rules, in: &transaction, &shared, using: builder))
             }
             let ids = outcomes.lazy.compactMap { try? $0.get().id }
             try beginRun(with: ids.first { $0 > 0 }, in: &transaction)
@@ -69,6 +58,25 @@ extension LocalStore {
     }
 
     static let runsName = "firestore.runs"
+
+    /// Makes a write of local-only documents, or appends one of others to the queue.
+    func write(
+        _ write: QueuedWrite, obeying rules: CacheRules, in transaction: inout WriteTransaction,
+        _ shared: inout SharedChange?, using builder: RecordBuilder
+    ) throws(LarderError) -> Result<(id: Int64, changes: [LocalChange]), LarderError> {
+        let outcome: Result<(id: Int64, changes: [LocalChange]), LarderError>
+        switch Result(catching: { () throws(LarderError) in
+            try rules.isLocalOnly(write.mutations)
+        }) {
+        case .failure(let error): return .failure(error)
+        case .success(true): outcome = try make(write, in: &transaction, using: builder)
+        case .success(false): outcome = try append(write, to: &transaction, using: builder)
+        }
+        if case .success(let batch) = outcome {
+            shared?.addBatch(batch.id, changing: batch.changes)
+        }
+        return outcome
+    }
 
     /// Appends a write to the queue as a batch, and stores the overlays of its documents.
     ///
@@ -119,8 +127,8 @@ extension LocalStore {
 
 extension SharedChange {
     mutating func addBatch(_ id: Int64, changing changes: [LocalChange]) {
-        guard id != 0 else { return }
-        batches.append(Batch(id, .pending))
+        // Not in the queue: local only, or without mutations.
+        if id != 0 { batches.append(Batch(id, .pending)) }
         note(changes.map(\.path))
     }
 }

@@ -21,12 +21,21 @@ extension SharedJournal {
     /// The first client removes the rows of former clients; so does any client that finds entries
     /// of future commits.
     ///
-    /// - Parameter now: reads the clock, inside the write transaction: with an earlier time, rows
-    ///   written meanwhile would seem to be from before the machine's last start.
-    func join(_ own: ClientRow<Int32>, at now: () -> Duration, in store: Store)
-        throws(LarderError) -> ClientScan
-    {
+    /// - Parameters:
+    ///   - now: reads the clock, inside the write transaction: with an earlier time, rows written
+    ///     meanwhile would seem to be from before the machine's last start.
+    ///   - isLocal: whether the store is a local database to the client.
+    /// - Throws: `failedPrecondition` if another client has opened the store as something else.
+    func join(
+        _ own: ClientRow<Int32>, at now: () -> Duration, in store: Store, isLocal: Bool = false
+    ) throws(LarderError) -> ClientScan {
         let look = try store.write { (transaction) throws(LarderError) in
+            guard try (transaction.role() == .local) == isLocal else {
+                throw LarderError(
+                    .failedPrecondition,
+                    "The store was opened meanwhile as \(isLocal ? "a cache" : "a local database"); "
+                        + "all processes that share it must open it alike.")
+            }
             var own = own
             own.time = now()
             let others = try transaction.clients().filter { $0.id != own.id }
@@ -170,7 +179,7 @@ extension SharedJournal {
 
     /// Enters the client of a configuration into a store.
     func join(
-        _ configuration: ClientConfiguration, _ store: Store, evicts: Bool
+        _ configuration: ClientConfiguration, _ store: Store, evicts: Bool, isLocal: Bool
     ) throws(LarderError) -> MultiClient {
         let isForeground = configuration.sharing?.isForeground ?? true
         let usesNetwork = configuration.remote != nil
@@ -181,6 +190,6 @@ extension SharedJournal {
         return MultiClient(
             self, isForeground: isForeground, usesNetwork: usesNetwork,
             evicts: evicts && configuration.evictsWithinBudget,
-            joined: try join(own, at: { scheduler.uptime }, in: store))
+            joined: try join(own, at: { scheduler.uptime }, in: store, isLocal: isLocal))
     }
 }

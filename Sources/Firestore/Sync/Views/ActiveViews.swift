@@ -30,10 +30,15 @@ package struct ActiveViews: Sendable {
     /// Views whose first query is running.
     var loading: Set<ViewID> = []
     private var lastNumber = 0
+    /// True if the store has all documents that there are, and no backend others.
+    private let isAuthoritative: Bool
 
-    /// - Parameter onlineState: offline for a client without a remote.
-    package init(onlineState: OnlineState = .offline) {
+    /// - Parameters:
+    ///   - onlineState: offline for a client without a remote.
+    ///   - isAuthoritative: true if the store has all documents that there are.
+    package init(onlineState: OnlineState = .offline, isAuthoritative: Bool = false) {
         self.onlineState = onlineState
+        self.isAuthoritative = isAuthoritative
     }
 
     /// The number of active queries.
@@ -234,7 +239,10 @@ extension ActiveViews {
 
     private mutating func beginView(of query: Query) -> ViewID {
         let id = newViewID()
-        views[id] = ActiveView(View(query, comparator: prepared.comparator(of: query)))
+        views[id] = ActiveView(
+            View(
+                query, comparator: prepared.comparator(of: query),
+                isAuthoritative: isAuthoritative))
         viewsByQuery[query] = id
         loading.insert(id)
         dispatch.insert(id, query)

@@ -22,6 +22,8 @@ package struct View: Sendable {
     }
 
     package let query: Query
+    /// True if the store has all documents that there are: the result is never from a cache.
+    private let isAuthoritative: Bool
     package internal(set) var documents: DocumentSet
     /// Documents of the result with unconfirmed writes that this view has seen.
     package internal(set) var mutatedKeys: TreeSet<DocumentPath> = []
@@ -51,11 +53,13 @@ package struct View: Sendable {
 
     /// - Parameters:
     ///   - remoteKeys: the documents that the backend is known to have in the query's target.
+    ///   - isAuthoritative: true if the store has all documents that there are.
     package init(
         _ query: Query, comparator: DocumentComparator? = nil,
-        remoteKeys: TreeSet<DocumentPath> = []
+        remoteKeys: TreeSet<DocumentPath> = [], isAuthoritative: Bool = false
     ) {
         self.query = query
+        self.isAuthoritative = isAuthoritative
         documents = DocumentSet(
             comparator: comparator ?? DocumentComparator(orders: query.orders))
         syncedDocuments = remoteKeys
@@ -172,7 +176,9 @@ extension View {
         if target == nil, changes.moved.contains(where: { syncedDocuments.contains($0) }) {
             isShort = true
         }
-        let isSynced = isCurrent && limboDocuments.isEmpty && !isPendingReset && !isShort
+        let isSynced =
+            isAuthoritative
+            || isCurrent && limboDocuments.isEmpty && !isPendingReset && !isShort
         let newState = isSynced ? SyncState.synced : .local
         let syncStateChanged = newState != syncState
         syncState = newState

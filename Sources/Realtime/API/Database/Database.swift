@@ -18,7 +18,8 @@ import Synchronization
 /// Methods can be called from any thread and return at once. Observers and completion blocks run
 /// on ``callbackQueue``, in order.
 ///
-/// A database without a backend is offline: everything works on local data, and writes wait.
+/// A database without a backend is offline: everything works on local data, and writes wait. A local
+/// database (``isLocal``) has no backend, and what it commits is final.
 public final class Database: Sendable {
     /// The application object that owns the database.
     public let app: FirebaseApp
@@ -146,6 +147,24 @@ extension Database {
                 $0.cacheSize = newValue > Int64.max ? .unlimited : .bytes(Int64(newValue))
             }
         }
+    }
+
+    /// True if the database is local: it has no backend, and a local commit is final.
+    ///
+    /// Set it, and ``isPersistenceEnabled``, before the first use. See
+    /// ``DatabaseConfiguration/isLocal``. Not in Apple's SDK.
+    public var isLocal: Bool {
+        get { connection.configuration.isLocal }
+        set { configure("isLocal") { $0.isLocal = newValue } }
+    }
+
+    /// What becomes of the data of a local database that is opened with a backend.
+    ///
+    /// Set it before the first use. See ``DatabaseConfiguration/localData-swift.property``. Not in
+    /// Apple's SDK.
+    public var localData: DatabaseConfiguration.LocalData? {
+        get { connection.configuration.localData }
+        set { configure("localData") { $0.localData = newValue } }
     }
 
     /// The queue that observers and completion blocks run on; the main queue by default.

@@ -67,6 +67,21 @@ public struct DatabaseConfiguration: Sendable {
         case bytes(Int64)
     }
 
+    /// What becomes of the data of a local database that is opened with a backend.
+    public enum LocalData: Hashable, Sendable {
+        /// It is queued as updates of its values: what the server has beside them stays.
+        ///
+        /// Locations that are local only by the cache rules stay so.
+        case push
+        /// It stays in the store alone: the locations below the root that have data become local
+        /// only by the cache rules of the store.
+        ///
+        /// While the configuration has this value, rules of the store that are local only stay in
+        /// force, also if ``DatabaseConfiguration/cacheRules`` has others. Not available for
+        /// ``Access/shared``.
+        case keepLocal
+    }
+
     /// Fetches the token of the signed-in user; nil if no user is signed in.
     ///
     /// The parameter is true if the server has refused the last token, so that one from a cache
@@ -94,11 +109,34 @@ public struct DatabaseConfiguration: Sendable {
 
     /// The backend that the database synchronizes with; nil for none.
     ///
-    /// Without a backend the database is offline, and writes stay pending.
+    /// Without a backend the database is offline, and writes stay pending, unless it is local
+    /// (``isLocal``).
     public var backend: RealtimeRemoteConnection?
 
     /// Creates the connection when the database opens, if ``backend`` is nil.
     public var connector: RealtimeRemoteConnector?
+
+    /// True if the database is local: it has no backend, and a local commit is final.
+    ///
+    /// Nothing is pending or queued: completion blocks are called after the commit, transactions run
+    /// once and end with it, and server values are computed by the local clock. The store is the
+    /// source of truth: reads are answered by it, and a location without data is empty.
+    /// `.info/connected` stays false, `.info/serverTimeOffset` is 0, and operations for the end of
+    /// the connection fail with `failedPrecondition`. Nothing is evicted: ``cacheSize`` does not
+    /// apply, and cache rules that evict are `invalidArgument`, as are a backend and
+    /// ``Storage-swift.enum/memoryWithoutUnused``.
+    ///
+    /// A store that was opened so is a local database until it is opened with a backend, also
+    /// without this property. One that was opened otherwise before becomes one: its pending writes
+    /// are made final in their order, and transactions that were based on other data become dead
+    /// letters (``Database/deadLetters()``).
+    public var isLocal = false
+
+    /// What becomes of the data of a local database that is opened with a backend.
+    ///
+    /// With nil, opening it with a backend fails with `failedPrecondition` if it has data. No effect
+    /// on other stores.
+    public var localData: LocalData?
 
     /// True if the database makes no connection until ``Database/goOnline()``.
     public var startsOffline = false
@@ -111,6 +149,8 @@ public struct DatabaseConfiguration: Sendable {
     public var keepsToken = false
 
     /// The size above which data that no observer needs is evicted; 10 MiB by default.
+    ///
+    /// A local database evicts nothing.
     public var cacheSize = CacheSize.bytes(10 << 20)
 
     /// The cache rules, which replace those of the store when the database opens; nil to keep
@@ -188,6 +228,13 @@ public struct DatabaseConfiguration: Sendable {
         self.storage = storage
     }
 
+    /// The configuration of a local database in a directory; see ``isLocal``.
+    public static func local(directory: String) -> DatabaseConfiguration {
+        var configuration = DatabaseConfiguration(directory: directory)
+        configuration.isLocal = true
+        return configuration
+    }
+
     /// The configuration of a database in memory.
     public static var inMemory: DatabaseConfiguration {
         DatabaseConfiguration(storage: .memory)
@@ -203,6 +250,8 @@ extension DatabaseConfiguration {
             var client = DatabaseClientConfiguration(storage: try store)
             client.cacheRules = try checkedCacheRules
             client.remote = try remote
+            client.isLocal = isLocal
+            client.localData = localData.map { $0 == .push ? .push : .keepLocal }
             client.tokens = tokenProvider.map { TokenProviderSource($0) }
             client.startsOffline = startsOffline
             client.keepsToken = keepsToken

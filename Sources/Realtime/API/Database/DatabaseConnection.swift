@@ -105,7 +105,7 @@ extension CallbackQueue {
 extension DatabaseConfiguration {
     /// Logs what the application of a shared database may have overlooked.
     fileprivate func noteOpening() {
-        guard isShared else { return }
+        guard isShared, !isLocal else { return }
         logger.note(
             OpeningNote.Circumstances(
                 project: project, hasBackend: hasBackend, namesHost: emulator != nil || url != nil,

@@ -59,7 +59,9 @@ package struct TreeCacheRules: Sendable {
     /// True if a rule evicts queries.
     package let evicts: Bool
     /// The locations that are local only, none of which lies below another.
-    package let localOnlyPaths: [TreePath]
+    package private(set) var localOnlyPaths: [TreePath]
+    /// True for the rules of a local database, all of which is local only.
+    private var isOfLocalDatabase = false
     /// The time between checks for queries that are too old; nil if no rule has an age.
     package let checkInterval: Duration?
     private let byPath: PathTree<TreeCacheRule>
@@ -114,6 +116,14 @@ package struct TreeCacheRules: Sendable {
         self.byPath = byPath
     }
 
+    /// The rules as those of a local database: all of it is local only, whatever they say.
+    package var ofLocalDatabase: TreeCacheRules {
+        var rules = self
+        rules.isOfLocalDatabase = true
+        rules.localOnlyPaths = [.root]
+        return rules
+    }
+
     /// True without any rule.
     package var isEmpty: Bool { list.isEmpty }
 
@@ -158,7 +168,7 @@ package struct TreeCacheRules: Sendable {
 extension TreeCacheRules {
     /// True if a location is local only.
     package func isLocalOnly(_ path: TreePath) -> Bool {
-        !localOnlyPaths.isEmpty && self[path]?.isLocalOnly == true
+        isOfLocalDatabase || !localOnlyPaths.isEmpty && self[path]?.isLocalOnly == true
     }
 
     /// True if a write changes locations that are local only.

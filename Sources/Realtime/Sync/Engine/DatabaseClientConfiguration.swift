@@ -47,6 +47,14 @@ package struct DatabaseClientConfiguration: Sendable {
     /// The server; nil for none.
     package var remote: (any RealtimeRemote)?
 
+    /// True for a local database: it has no server, and a local commit is final.
+    ///
+    /// A store that was opened so stays local until it is opened with a server.
+    package var isLocal = false
+
+    /// The handling of a local database's data when it is opened with a server; nil to refuse.
+    package var localData: LocalData?
+
     /// True if no connection is made until ``DatabaseClient/goOnline()``.
     package var startsOffline = false
 

@@ -21,9 +21,7 @@ extension DatabaseDisk {
     ///
     /// - Throws: `dataLoss` if the stored ones cannot be read and some of them were local only: what
     ///   they have kept from the server would be sent.
-    private func firstCacheRules(
-        _ configuration: DatabaseClientConfiguration
-    ) throws(LarderError) -> TreeCacheRules {
+    private func firstCacheRules() throws(LarderError) -> TreeCacheRules {
         if let given = configuration.cacheRules { return given }
         do throws(LarderError) {
             return try storedCacheRules()
@@ -33,13 +31,18 @@ extension DatabaseDisk {
         }
     }
 
-    /// The local tree that a client opens with; nil if its rules need none.
-    func firstLocalTree(
-        _ configuration: DatabaseClientConfiguration
-    ) throws(LarderError) -> LocalTree? {
-        let rules = try firstCacheRules(configuration)
+    /// The local tree that a client opens with; nil if its rules need none, and it is no local
+    /// database.
+    func firstLocalTree() throws(LarderError) -> LocalTree? {
+        let now = configuration.clock().milliseconds
+        if isLocal {
+            return try localDisk().map { (disk) throws(LarderError) in
+                try LocalTree(disk, now: now)
+            }
+        }
+        let rules = try firstCacheRules()
         try rules.checkLocalOnly(configuration)
-        return try localTree(for: rules, now: configuration.clock().milliseconds)
+        return try localTree(for: rules, now: now)
     }
 
     /// The local tree; nil if rules need none.

@@ -18,6 +18,12 @@ struct StoreNews {
     var listens: [ClientNumber: [Int64: QuerySpec]] = [:]
     /// All refused writes, if they have changed.
     var refused: [RefusedWrite]?
+
+    /// The locations of a local database whose content was replaced; nil for an unknown set.
+    var localPaths: [TreePath]? {
+        if isUnknown { return nil }
+        return changes.flatMap { $0.change.localPaths.map { TreePath($0) } }
+    }
 }
 
 extension DatabaseDisk {

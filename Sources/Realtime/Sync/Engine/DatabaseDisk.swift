@@ -21,6 +21,9 @@ final class DatabaseDisk {
         let reads: CacheReads
         /// Nil for the only client of the store.
         let membership: StoreMembership?
+        /// What tells other clients of the commits of a local database; nil for other trees, and
+        /// for the only client of the store.
+        var announcer: StoreMembership?
         /// The last commit that evicted data, as far as the sync tree knows.
         var evictionCommit: UInt64
         /// The last commit that evicted data, and how many of them the sync tree does not know.
@@ -28,6 +31,10 @@ final class DatabaseDisk {
         var evictingCommitCount = 0
     }
 
+    /// The client's configuration, with the cache rules that the store's data needs.
+    let configuration: DatabaseClientConfiguration
+    /// True for a local database: it has no backend, and a local commit is final.
+    let isLocal: Bool
     private(set) var stored: Stored?
     /// The store that was closed, or will be when its reads have ended.
     private var closed: Store?
@@ -63,8 +70,14 @@ final class DatabaseDisk {
     ) throws(LarderError) {
         log = configuration.log
         guarding = configuration.guarding
-        budget = configuration.storage?.budget ?? .unlimited
         guard var storage = configuration.storage else {
+            if configuration.isLocal {
+                throw LarderError(
+                    realtime: .invalidArgument,
+                    "The database is local, and its storage does not keep what nothing uses; use a "
+                        + "directory or memory.")
+            }
+            (self.configuration, isLocal, budget) = (configuration, false, .unlimited)
             clientName = WriteToken.newName()
             return
         }
@@ -72,8 +85,13 @@ final class DatabaseDisk {
         if configuration.isShared { storage.evictsAutomatically = false }
         let opened: Store
         if let store { opened = store } else { opened = try Store(storage) }
-        try opened.claim(configuration.remote == nil ? nil : .cache)
         let isShared = configuration.isShared
+        var sharing = configuration.sharing
+        if isShared, sharing == nil { sharing = try StoreSharing(storeAt: opened.directory) }
+        let claim = try TreeClaim(configuration, opened, isShared ? sharing : nil)
+        self.configuration = claim.configuration
+        isLocal = claim.isLocal
+        budget = claim.isLocal ? .unlimited : storage.budget
         let (tree, name, sessions) = try opened.write { (transaction) throws(LarderError) in
             (
                 try transaction.obtainTree(named: Self.treeName),
@@ -84,14 +102,8 @@ final class DatabaseDisk {
         clientName = name
         self.sessions = sessions
         let membership: StoreMembership?
-        if configuration.isShared {
-            let sharing: StoreSharing
-            if let given = configuration.sharing {
-                sharing = given
-            } else {
-                sharing = try StoreSharing(storeAt: opened.directory)
-            }
-            membership = try StoreMembership(sharing, opened, tree)
+        if isShared, let sharing {
+            membership = try StoreMembership(sharing, opened, tree, isLocal: claim.isLocal)
         } else {
             membership = nil
         }
@@ -104,6 +116,7 @@ final class DatabaseDisk {
 
     /// The disk of another tree in the same store, which stays open.
     private init(_ stored: Stored, beside disk: DatabaseDisk) {
+        (configuration, isLocal) = (disk.configuration, disk.isLocal)
         self.stored = stored
         budget = .unlimited
         clientName = disk.clientName
@@ -122,7 +135,8 @@ final class DatabaseDisk {
         return DatabaseDisk(
             Stored(
                 store: store, tree: tree, isOwned: false, reads: CacheReads(store),
-                membership: nil, evictionCommit: commit, lastEvictionCommit: commit),
+                membership: nil, announcer: membership, evictionCommit: commit,
+                lastEvictionCommit: commit),
             beside: self)
     }
 
@@ -339,14 +353,17 @@ extension DatabaseDisk {
     /// Server data that no store can keep, such as a key that is too long, is left out, so
     /// that it does not stand in the way of everything else.
     ///
-    /// - Parameter isComplete: true to leave nothing out, but to throw.
-    func commit(isComplete: Bool = false) throws(LarderError) {
+    /// - Parameters:
+    ///   - isComplete: true to leave nothing out, but to throw.
+    ///   - isCurrent: true to throw ``LarderCore/LarderError/behind`` if another client of a local
+    ///     database has changed data since the last commit that is applied.
+    func commit(isComplete: Bool = false, ifCurrent isCurrent: Bool = false) throws(LarderError) {
         guard let stored else { return }
         while !uncommitted.isEmpty {
             try guarding?()
             var position = 0
             do throws(LarderError) {
-                try commit(uncommitted, in: stored, &position)
+                try commit(uncommitted, in: stored, &position, ifCurrent: isCurrent)
                 ruleSizes.note(uncommitted.runs)
                 uncommitted.clear()
                 evictSurplus()
@@ -362,11 +379,14 @@ extension DatabaseDisk {
 
     /// - Parameter position: set to that of the change which is applied.
     private func commit(
-        _ uncommitted: UncommittedChanges, in stored: Stored, _ position: inout Int
+        _ uncommitted: UncommittedChanges, in stored: Stored, _ position: inout Int,
+        ifCurrent isCurrent: Bool
     ) throws(LarderError) {
         let (tree, time, membership) = (stored.tree, time, stored.membership)
         var runs: WriteRuns?
+        let announcer = stored.announcer
         let isShared = try stored.store.write { (transaction) throws(LarderError) -> Bool in
+            if isCurrent, try announcer?.isBehind(transaction) == true { throw .behind }
             runs = try writeNames.store(
                 beginningWith: uncommitted.firstSavedWrite, of: clientNumber, in: tree,
                 &transaction)
@@ -378,11 +398,14 @@ extension DatabaseDisk {
                     try transaction.apply(change, in: tree, of: membership?.number, at: time)
                 }
             }
+            if let announcer {
+                return try announcer.append(uncommitted.sharedLocally, to: &transaction)
+            }
             guard let membership else { return false }
             return try membership.append(uncommitted.shared, to: &transaction)
         }
         if let runs { writeNames.noteStored(runs) }
-        if isShared { membership?.announce() }
+        if isShared { (announcer ?? membership)?.announce() }
     }
 
     /// The server has accepted a write or a transaction that is removed in this turn.

@@ -28,7 +28,7 @@ extension DatabaseEngine {
 
     /// Obeys rules from now on.
     private func adopt(_ rules: TreeCacheRules) {
-        cacheRules = rules
+        cacheRules = disk.isLocal ? rules.ofLocalDatabase : rules
         disk.ruleSizes = CacheRuleSizes(rules)
         tree.stored?.obey(rules)
         checkAges()

@@ -61,6 +61,7 @@ extension DatabaseEngine {
                 for write in news.accepted { acceptedWrites[write.id] = write }
             }
             if news.isUnknown { compare(with: news) } else { apply(news) }
+            if disk.isLocal, news.localPaths?.isEmpty != true { refreshLocal(news.localPaths) }
             if news.isUnknown || news.changes.contains(where: { $0.change.changesCacheRules }) {
                 adoptStoredCacheRules()
             }

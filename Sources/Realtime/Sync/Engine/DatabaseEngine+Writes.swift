@@ -324,6 +324,9 @@ extension DatabaseEngine {
         if case .merge(_, let values) = operation, values.isEmpty {
             return call(later: { completion(.success(())) })
         }
+        if disk.isLocal, case .cancel = operation {
+            return call(later: { completion(.success(())) })
+        }
         do throws(LarderError) {
             try checkForServer(operation)
         } catch {

@@ -134,14 +134,15 @@ actor DatabaseEngine {
     init(
         _ configuration: DatabaseClientConfiguration, store: Store?
     ) throws(LarderError) {
-        self.configuration = configuration
+        disk = try DatabaseDisk(configuration, store: store)
+        self.configuration = disk.configuration
         scheduler = configuration.scheduler
         networkStateLock = Mutex(
             NetworkState(configuration.remote == nil ? .offline : .unknown, .notAsked))
-        disk = try DatabaseDisk(configuration, store: store)
         machine = ConnectionMachine(lastSession: disk.lastSession)
         tree = try disk.makeTree(now: configuration.clock().milliseconds)
-        local = try disk.firstLocalTree(configuration)
+        local = try disk.firstLocalTree()
+        if disk.isLocal { cacheRules = TreeCacheRules().ofLocalDatabase }
     }
 
     /// A number that no other request of this engine has.
@@ -164,6 +165,7 @@ actor DatabaseEngine {
             .perform {
                 $0.setInfo("connected", false)
                 $0.setInfo("authenticated", false)
+                if $0.disk.isLocal { $0.setInfo("serverTimeOffset", Node(.integer(0))) }
                 $0.restoreWrites()
                 $0.startSharing()
                 $0.startCacheRules()

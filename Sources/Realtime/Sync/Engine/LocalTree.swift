@@ -3,7 +3,8 @@ import LarderRealtimeModel
 import LarderRealtimeStore
 import LarderRuntime
 
-/// The locations that cache rules make local only: a tree beside the server's, in the same store.
+/// The locations that cache rules make local only: a tree beside the server's, in the same store; all
+/// of them in a local database.
 ///
 /// All of its data is stored, so that nothing is asked for. A write is made in the commit that would
 /// queue it elsewhere. The writes of a turn share a commit, and are shown once it has succeeded:
@@ -23,6 +24,8 @@ struct LocalTree {
     }
 
     private let disk: DatabaseDisk
+    /// True in a local database, which is no cache of anything.
+    private let isAuthoritative: Bool
     private var tree: SyncTree
     private var writes: [Write] = []
 
@@ -33,6 +36,7 @@ struct LocalTree {
     ///   - now: the time in milliseconds since the Unix epoch.
     init(_ disk: DatabaseDisk, now: Int64) throws(LarderError) {
         self.disk = disk
+        isAuthoritative = disk.isLocal
         tree = try disk.makeTree(now: now)
         tree.now = now
         tree.stored?.tracksUses = false
@@ -71,7 +75,12 @@ extension LocalTree {
             if !query.loadsAllData { tree.release(location, for: .keepSynced) }
             _ = tree.takeListenEffects()
         }
-        return try tree.listen(to: query, listener)
+        return metadata(of: try tree.listen(to: query, listener))
+    }
+
+    /// Events with the metadata of a local database, if it is one.
+    private func metadata(of events: [TreeEvent]) -> [TreeEvent] {
+        isAuthoritative ? events.map(\.authoritative) : events
     }
 
     /// Removes a listener.
@@ -94,23 +103,64 @@ extension LocalTree {
     ///
     /// - Parameter values: the nodes by paths from the root, of which none contains another.
     mutating func write(_ values: [PathValue], _ completion: @escaping Completion<Void>) {
-        tree.stored?.serverChanged(.root, values, isOverwrite: values.count == 1)
+        if !values.isEmpty {
+            tree.stored?.serverChanged(.root, values, isOverwrite: values.count == 1)
+        }
         writes.append(Write(values: values, completion: completion))
     }
 
     /// Commits the writes since the last call, all or none, and shows them.
-    mutating func commit() -> Outcome {
+    ///
+    /// - Parameter isCurrent: true to write nothing if another client has changed data that this one
+    ///   has not applied.
+    /// - Returns: nil if nothing was written for that reason.
+    mutating func commit(ifCurrent isCurrent: Bool = false) -> Outcome? {
         guard !writes.isEmpty else { return Outcome() }
         let writes = writes
         self.writes = []
-        let result = Result { () throws(LarderError) in try disk.commit(isComplete: true) }
+        let result = Result { () throws(LarderError) in
+            try disk.commit(isComplete: true, ifCurrent: isCurrent)
+        }
         var outcome = Outcome()
         switch result {
         case .success:
-            for write in writes { outcome.events += tree.showServerChange(write.values) }
-        case .failure: disk.dropContent()
+            for write in writes where !write.values.isEmpty {
+                outcome.events += metadata(of: tree.showServerChange(write.values))
+            }
+        case .failure(let error):
+            disk.dropContent()
+            if error === LarderError.behind { return nil }
         }
         outcome.answers = writes.map { write in { write.completion(result) } }
         return outcome
+    }
+}
+
+// MARK: - Other clients
+
+extension LocalTree {
+    /// Shows what another client has committed.
+    ///
+    /// - Parameter paths: the locations whose content it has replaced.
+    mutating func refresh(_ paths: [TreePath]) throws(LarderError) -> [TreeEvent] {
+        var events: [TreeEvent] = []
+        for path in paths {
+            let path = path.isPriority ? path.dropLast() : path
+            let shown = tree.isShown(path) ? [path] : tree.outermostViews(below: path)
+            for location in shown {
+                let node = try tree.storedValue(of: QuerySpec(location))?.node ?? .empty
+                events += tree.showServerChange([PathValue(location, node)])
+            }
+        }
+        return metadata(of: events)
+    }
+}
+
+extension TreeEvent {
+    /// The event with the metadata of data that is no cache.
+    fileprivate var authoritative: TreeEvent {
+        var metadata = metadata
+        metadata.isFromCache = false
+        return TreeEvent(listener: listener, query: query, change: change, metadata: metadata)
     }
 }

@@ -158,6 +158,20 @@ final class UncommittedChanges {
         return shared
     }
 
+    /// What other clients of a local database are told.
+    var sharedLocally: StoreChange {
+        var shared = StoreChange()
+        shared.localPaths = changes.flatMap { change -> [String] in
+            guard case .content(let run) = change else { return [] }
+            return runs[run].map(\.path.text)
+        }
+        // All of it costs less than a list of everything.
+        if shared.localPaths.count > Self.maximumSharedPaths { shared.localPaths = [""] }
+        return shared
+    }
+
+    private static let maximumSharedPaths = 1_000
+
     /// Later changes are recorded apart from those taken.
     private func closeRun() {
         openPlaces = nil

@@ -18,6 +18,8 @@ struct StoreChange: Equatable, Sendable {
     var endedListens: [Int64] = []
     /// Clients that have ended.
     var endedClients: [Int64] = []
+    /// Locations of a local database whose content was replaced.
+    var localPaths: [String] = []
 
     var isEmpty: Bool { self == StoreChange() }
 }
@@ -32,6 +34,7 @@ extension StoreChange {
         ("begun", \.begunListens), ("ended", \.endedListens),
         ("clients", \.endedClients),
     ]
+    private static let localPathsName = "local"
     private static let deadLettersName = "dead"
     private static let cacheRulesName = "rules"
 
@@ -40,6 +43,10 @@ extension StoreChange {
         var members = Self.lists.compactMap { name, list in
             self[keyPath: list].isEmpty
                 ? nil : JSONMember(name, .array(self[keyPath: list].map { .integer($0) }))
+        }
+        if !localPaths.isEmpty {
+            members.append(
+                JSONMember(Self.localPathsName, .array(localPaths.map { .string($0) })))
         }
         if changesDeadLetters { members.append(JSONMember(Self.deadLettersName, .boolean(true))) }
         if changesCacheRules { members.append(JSONMember(Self.cacheRulesName, .boolean(true))) }
@@ -52,6 +59,7 @@ extension StoreChange {
         for (name, list) in Self.lists {
             self[keyPath: list] = try json[name]?.integers ?? []
         }
+        localPaths = try json[Self.localPathsName]?.strings ?? []
         changesDeadLetters = json[Self.deadLettersName] == .boolean(true)
         changesCacheRules = json[Self.cacheRulesName] == .boolean(true)
     }
@@ -81,6 +89,19 @@ extension JSONValue {
             var integers: [Int64] = []
             for value in values { integers.append(try value.integer) }
             return integers
+        }
+    }
+
+    /// The elements of an array of strings.
+    var strings: [String] {
+        get throws(LarderError) {
+            guard case .array(let values) = self else { throw .unreadableSharedRow }
+            var strings: [String] = []
+            for value in values {
+                guard case .string(let string) = value else { throw .unreadableSharedRow }
+                strings.append(string)
+            }
+            return strings
         }
     }
 

@@ -36,16 +36,19 @@ final class StoreMembership {
 
     /// Enters a client into a store.
     ///
-    /// - Throws: `resourceExhausted` if there are too many clients; an error of the store.
+    /// - Parameter isLocal: whether the store is a local database to the client.
+    /// - Throws: `resourceExhausted` if there are too many clients; `failedPrecondition` if another
+    ///   client has opened the store as something else; an error of the store.
     init(
-        _ sharing: StoreSharing, _ store: Store, _ tree: TreeNumber
+        _ sharing: StoreSharing, _ store: Store, _ tree: TreeNumber, isLocal: Bool = false
     ) throws(LarderError) {
         let locks = sharing.locks
         var taken: ClientNumber?
         do throws(LarderError) {
             (row, base, formerSessions) = try store.write {
                 (transaction) throws(LarderError) -> (DatabaseClientRow, Int64, [String]) in
-                try Self.join(&transaction, tree, locks, &taken)
+                guard try (transaction.role() == .local) == isLocal else { throw .openedOtherwise }
+                return try Self.join(&transaction, tree, locks, &taken)
             }
         } catch {
             if let taken { locks.release(taken.lock) }
@@ -155,6 +158,18 @@ final class StoreMembership {
             changes.append((ClientNumber(client), change))
         }
         return (.changes(changes, hasMore: last < transaction.commitNumber), last)
+    }
+
+    /// True if another client of a local database has changed data after the last commit that is
+    /// applied.
+    func isBehind<T: ReadableTransaction & ~Copyable>(
+        _ transaction: borrowing T
+    ) throws(LarderError) -> Bool {
+        switch try news(in: transaction).news {
+        case .unknown: true
+        case .changes(let changes, let hasMore):
+            hasMore || changes.contains { !$0.change.localPaths.isEmpty }
+        }
     }
 
     /// Commits up to one are applied.
@@ -288,5 +303,18 @@ final class StoreMembership {
         if keepsCache { sharing.locks.release(ClientNumber.cacheLock) }
         sharing.locks.release(number.lock)
         announce()
+    }
+}
+
+extension LarderError {
+    /// Another client of a local database has changed data in the meantime.
+    static let behind = LarderError(
+        realtime: .aborted, "another process has changed the data in the meantime")
+
+    fileprivate static var openedOtherwise: LarderError {
+        LarderError(
+            realtime: .failedPrecondition,
+            "The store was opened meanwhile by another process, of which only one takes it for a "
+                + "local database; all processes that share it must open it alike.")
     }
 }

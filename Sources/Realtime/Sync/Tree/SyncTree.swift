@@ -81,6 +81,21 @@ extension SyncTree {
     /// The locations with listeners or holders.
     var viewPaths: [TreePath] { points.paths }
 
+    /// True if a view is at a location or above it.
+    func isShown(_ path: TreePath) -> Bool {
+        var isShown = false
+        points.visit(along: path) { _, _ in
+            isShown = true
+            return false
+        }
+        return isShown
+    }
+
+    /// The locations below another one that have views, without those below such.
+    func outermostViews(below path: TreePath) -> [TreePath] {
+        points.subtree(at: path)?.outermostPaths.map { path.appending($0) } ?? []
+    }
+
     /// The view of a query; nil if there is none.
     func view(of query: QuerySpec) -> QueryView? {
         points[query.path]?[query.parameters]

@@ -13,8 +13,8 @@ struct EvictCommand: ParsableCommand {
             small steps, so that other writers wait for milliseconds at most. The data file \
             keeps its size and reuses the freed pages; 'larder compact' creates a smaller one. \
             Exit status 1 if the goal was not reached because the remaining documents must be \
-            kept. A store that may be the only copy of its data, such as a backend's or an import, \
-            is refused without --force.
+            kept. A store that may be the only copy of its data, such as a local database, a \
+            backend's store or an import, is refused without --force.
 
             EXAMPLES
               larder evict 16MiB

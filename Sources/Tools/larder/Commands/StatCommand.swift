@@ -359,6 +359,7 @@ extension CacheRule {
         switch selector {
         case .collection(let path): path
         case .collectionGroup(let id): "**/\(id)"
+        case .allCollections: "**"
         }
     }
 

@@ -12,8 +12,9 @@ struct SetCommand: AsyncParsableCommand {
         discussion: """
             In a client's store the document is durable and visible to queries immediately. The \
             write stays pending until a backend acknowledges it: 'larder pending' lists and \
-            cancels pending writes. In a backend's store, which no server may have open, the write \
-            is committed. \
+            cancels pending writes. In a local database, and for documents that are local only by \
+            the cache rules, the write is final. In a backend's store, which no server may have \
+            open, the write is committed. \
             Fields are a JSON object as written by 'larder export'; - reads it from standard \
             input. {"$serverTimestamp": TIME} represents the backend's commit time.
 
@@ -125,8 +126,8 @@ struct DeleteCommand: AsyncParsableCommand {
         discussion: """
             Deletes all of them in one write, without their subcollections. In a client's store \
             the documents disappear from queries immediately; until a backend acknowledges the \
-            write, 'larder pending --cancel' restores them. In a backend's store the write is \
-            committed.
+            write, 'larder pending --cancel' restores them. In a local database and in a backend's \
+            store the write is final.
 
             EXAMPLES
               larder delete cities/SF
@@ -186,7 +187,7 @@ struct WriteReport {
             if session.hasBackend { try await handle.acknowledged() }
         } catch {
             let subject = paths.map { "'\($0)'" }.joined(separator: ", ")
-            guard error.kind == .invalidArgument || session.hasBackend else { throw error }
+            guard session.hasBackend || error.isAboutWrite else { throw error }
             throw ToolError(.badData, "\(subject): \(error.message)", hint: "nothing was written")
         }
         let output = Output.standard()
@@ -194,18 +195,29 @@ struct WriteReport {
             output.line([
                 "write": id.map { .integer($0) } ?? .null,
                 "documents": .array(paths.map { .string($0.string) }),
-                "state": .string(session.hasBackend ? "acknowledged" : "pending"),
+                "state": .string(
+                    session.hasBackend ? "acknowledged" : id == nil ? "final" : "pending"),
             ])
         } else if session.hasBackend {
             output.line(
                 "\(verb) \(paths.map(\.string).joined(separator: ", ")): committed in the "
                     + "backend's store")
         } else {
-            let number = id.map { " as write \($0)" } ?? ""
             output.line(
-                "\(verb) \(paths.map(\.string).joined(separator: ", ")): committed "
-                    + "locally\(number); pending until a backend accepts it")
+                "\(verb) \(paths.map(\.string).joined(separator: ", ")): committed locally"
+                    + (id.map { " as write \($0); pending until a backend accepts it" }
+                        ?? ", which is final"))
         }
         try output.flush()
+    }
+}
+
+extension LarderError {
+    /// True for an error of the write itself, not of the store.
+    fileprivate var isAboutWrite: Bool {
+        switch kind {
+        case .invalidArgument, .notFound, .alreadyExists: true
+        default: false
+        }
     }
 }

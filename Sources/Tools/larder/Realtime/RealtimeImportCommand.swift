@@ -13,7 +13,8 @@ struct RealtimeImportCommand: AsyncParsableCommand {
             the whole database; with --merge each of its children replaces one of the location.
 
             Up to 1 MiB is one write, more is several: an interrupted import leaves part of the \
-            data, and can be repeated. Without a backend the writes are pending.
+            data, and can be repeated. Without a backend the writes are pending; in a local \
+            database they are final.
 
             EXAMPLES
               larder rtdb import everything.json
@@ -76,7 +77,9 @@ struct RealtimeImportCommand: AsyncParsableCommand {
 
     private func report(_ importer: TreeImporter, seconds: Double) throws {
         let output = Output.standard()
-        let state = importer.session.hasBackend ? "acknowledged" : "pending"
+        let state =
+            importer.session.hasBackend
+            ? "acknowledged" : importer.hasPendingWrites ? "pending" : "final"
         if options.json {
             output.line([
                 "path": .string(path),
@@ -101,6 +104,8 @@ struct TreeImporter {
     let path: String
     let session: RealtimeSession
     private(set) var writeCount: Int64 = 0
+    /// True if a write waits for a backend.
+    private(set) var hasPendingWrites = false
 
     private var bar = ProgressBar("import", unit: .bytes)
     private var values: [AnyHashable: Any] = [:]
@@ -158,11 +163,12 @@ struct TreeImporter {
     }
 
     private mutating func finish(_ write: DatabaseWrite) async throws {
-        try await session.finish(
+        let id = try await session.finish(
             write, about: path,
             hint: writeCount == 0
                 ? "nothing was written"
                 : "\(NumberText.things(writeCount, "write")) before it are kept")
+        if id != nil, !session.hasBackend { hasPendingWrites = true }
         writeCount += 1
     }
 }

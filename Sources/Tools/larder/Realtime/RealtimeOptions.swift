@@ -104,7 +104,7 @@ struct RealtimeSession {
     /// - Parameters:
     ///   - path: the path as given on the command line, the subject of errors.
     ///   - hint: what is in the store if the write is invalid.
-    /// - Returns: the ID of the write.
+    /// - Returns: the ID of the write; nil if it is not queued.
     /// - Throws: a data error if the write is invalid.
     @discardableResult
     func finish(
@@ -128,7 +128,8 @@ extension StoreOptions {
     /// Opens the database of an application, runs the body and closes it.
     ///
     /// - Parameters:
-    ///   - place: where the data is; without a backend writes stay pending.
+    ///   - place: where the data is; without a backend writes stay pending, or are final in a local
+    ///     database.
     ///   - subject: the subject of invalid-argument errors.
     ///   - importing: whether missing stores are created, and commits are not flushed one by one.
     func withRealtimeDatabase<Result>(

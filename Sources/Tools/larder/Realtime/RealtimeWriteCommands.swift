@@ -13,7 +13,8 @@ struct RealtimeSetCommand: AsyncParsableCommand {
             a number; null removes the data.
 
             The write is durable and visible immediately. Without a backend it is pending: the \
-            application sends it, and 'larder rtdb pending' lists and cancels it.
+            application sends it, and 'larder rtdb pending' lists and cancels it. In a local \
+            database, and at locations that are local only by the cache rules, it is final.
 
             EXAMPLES
               larder rtdb set scores/lambeosaurus 21
@@ -216,15 +217,16 @@ struct RealtimeWriteReport {
                 "write": id.map { .integer($0) } ?? .null,
                 "path": .string(written),
                 "key": location.key.map { .string($0) } ?? .null,
-                "state": .string(session.hasBackend ? "acknowledged" : "pending"),
+                "state": .string(
+                    session.hasBackend ? "acknowledged" : id == nil ? "final" : "pending"),
             ])
         } else if session.hasBackend {
             output.line("\(verb) \(written): acknowledged by the backend")
         } else {
-            let number = id.map { " as write \($0)" } ?? ""
             output.line(
-                "\(verb) \(written): committed locally\(number); pending until the application "
-                    + "sends it")
+                "\(verb) \(written): committed locally"
+                    + (id.map { " as write \($0); pending until the application sends it" }
+                        ?? ", which is final"))
         }
         try output.flush()
     }

@@ -16,7 +16,7 @@ extension DifferentialRun {
     private func check(_ query: TestQuery) async throws {
         let expected = NaiveEvaluator(query.content).documents(among: model.documents)
         let asked = try await query.query(in: indexed)
-        let found = try await asked.getDocuments(source: .cache)
+        let found = try await asked.getDocuments(source: source)
         let scanned = try await query.query(in: plain).getDocuments(source: .cache)
         let names = found.documents.map(\.reference.path)
         coverage.found += names.count
@@ -36,9 +36,14 @@ extension DifferentialRun {
             for (document, path) in zip(found.documents, expected) { try check(document, path) }
         }
         let isPending = expected.contains { model.states[$0]?.isPending == true }
-        if found.metadata.hasPendingWrites != isPending || !found.metadata.isFromCache {
+        if found.metadata.hasPendingWrites != isPending || found.metadata.isFromCache == isLocal {
             try fail("\(query.content): pending writes \(found.metadata.hasPendingWrites)")
         }
+    }
+
+    /// The source of a read: any of them in a local database.
+    private var source: FirestoreSource {
+        isLocal ? random.pick([.cache, .default, .server]) : .cache
     }
 
     private func check(_ document: DocumentSnapshot, _ path: DocumentPath) throws {
@@ -74,12 +79,18 @@ extension DifferentialRun {
     private func checkDocument(_ path: DocumentPath) async throws {
         let document: DocumentSnapshot
         do {
-            document = try await indexed.document(path.string).getDocument(source: .cache)
+            document = try await indexed.document(path.string).getDocument(source: source)
         } catch let error as LarderError where error.kind == .unavailable {
-            if let state = model.states[path] { try fail("\(path) is not known: \(state)") }
+            let state = model.states[path]
+            if isLocal || state != nil {
+                try fail("\(path) is not known: \(String(describing: state))")
+            }
             return
         }
-        guard let state = model.states[path] else { try fail("\(path) is known") }
+        // What a local database does not have does not exist.
+        let known = model.states[path] ?? (isLocal ? DifferentialModel.State() : nil)
+        guard let state = known else { try fail("\(path) is known") }
+        if document.metadata.isFromCache == isLocal { try fail("\(path): \(document.metadata)") }
         if document.exists != (state.fields != nil) {
             try fail("\(path) exists: \(document.exists)")
         }
@@ -108,7 +119,7 @@ extension DifferentialRun {
         ]
         let asked = random.oneIn(2) ? expected : [random.pick(expected)]
         let found = try await query.query(in: indexed).aggregate(asked.map(\.0))
-            .getAggregation(source: .cache)
+            .getAggregation(source: isLocal && random.oneIn(2) ? .server : .cache)
         for (aggregate, value) in asked
         where found.value(aggregate)?.modelOrder(to: value) != 0 {
             try fail(
@@ -149,6 +160,7 @@ extension DifferentialRun {
                     try fail("\(note), \(path): \(problem)")
                 }
                 let isPending = document.metadata.hasPendingWrites
+                if isLocal, document.metadata.isFromCache { try fail("\(note): \(path) is cached") }
                 if listener.includesMetadata, isPending != model.states[path]?.isPending {
                     try fail("\(note): \(path) has pending writes: \(isPending)")
                 }

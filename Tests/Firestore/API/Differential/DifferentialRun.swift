@@ -30,6 +30,8 @@ final class DifferentialRun {
     var coverage = Coverage()
     let world: DifferentialWorld
     let directory: TemporaryDirectory?
+    /// True if the databases are local: writes are final.
+    let isLocal: Bool
     var indexed: Firestore
     let plain: Firestore
     var model = DifferentialModel()
@@ -40,35 +42,45 @@ final class DifferentialRun {
 
     /// A run on a store in a directory, with documents in the cache from the beginning, or in
     /// memory.
-    init(_ random: SeededRandom, onDisk: Bool) async throws {
+    init(_ random: SeededRandom, onDisk: Bool, isLocal: Bool = false) async throws {
         self.random = random
+        self.isLocal = isLocal
         directory = onDisk ? try TemporaryDirectory() : nil
         world = try DifferentialWorld()
         if let directory {
             for path in world.paths where !self.random.oneIn(3) {
                 model.cache(path, self.random.oneIn(6) ? nil : self.random.planningFields())
             }
-            for name in ["indexed", "plain"] { try Self.fill(directory.file(name), model) }
+            for name in ["indexed", "plain"] {
+                try Self.fill(directory.file(name), model, isImport: isLocal)
+            }
         }
-        indexed = try Firestore(configuration: Self.configuration(directory, "indexed", queue))
-        plain = try Firestore(configuration: Self.configuration(directory, "plain", queue))
+        indexed = try Firestore(
+            configuration: Self.configuration(directory, "indexed", queue, isLocal: isLocal))
+        plain = try Firestore(
+            configuration: Self.configuration(directory, "plain", queue, isLocal: isLocal))
         if self.random.oneIn(2) { try await changeIndexes() }
     }
 
     static func configuration(
-        _ directory: TemporaryDirectory?, _ name: String, _ queue: DispatchQueue
+        _ directory: TemporaryDirectory?, _ name: String, _ queue: DispatchQueue,
+        isLocal: Bool = false
     ) -> FirestoreConfiguration {
         var configuration =
             directory.map { FirestoreConfiguration(directory: $0.file(name)) } ?? .inMemory
         configuration.durability = .lastCommitAtRisk
         configuration.callbackQueue = queue
+        configuration.isLocal = isLocal
         return configuration
     }
 
     /// Puts documents into a store as a backend would have them there.
-    private static func fill(_ directory: String, _ model: DifferentialModel) throws {
+    private static func fill(
+        _ directory: String, _ model: DifferentialModel, isImport: Bool
+    ) throws {
         let store = try Store(StoreConfiguration(directory: directory))
         try store.write { (transaction) throws(LarderError) in
+            if isImport { try transaction.putRole(.imported) }
             for (path, fields) in model.cached {
                 let version = SnapshotVersion(Timestamp(seconds: 1, nanoseconds: 0))
                 if let fields {
@@ -98,7 +110,7 @@ final class DifferentialRun {
         case 0..<30: try await write()
         case 30..<36: try await commitBatch()
         case 36..<40: try await commitTransaction()
-        case 40..<44: try await cancel()
+        case 40..<44: if isLocal { try await writeInBulk() } else { try await cancel() }
         case 44..<80: try await runQuery()
         case 80..<87: try await runAggregate()
         case 87..<93: try await readDocument()
@@ -118,48 +130,116 @@ final class DifferentialRun {
 // MARK: - Writes
 
 extension DifferentialRun {
+    /// A write of a random document.
+    private func testWrite(at path: DocumentPath? = nil) throws -> TestWrite {
+        while true {
+            let write = random.testWrite(at: path ?? random.pick(world.paths))
+            // Two local databases do not commit at the same time.
+            let hasTime = try write.mutation.transforms.contains {
+                $0.operation == .serverTimestamp
+            }
+            if !isLocal || !hasTime { return write }
+        }
+    }
+
     func write() async throws {
-        let write = random.testWrite(at: random.pick(world.paths))
+        let write = try testWrite()
         let (one, other) = (write.enqueue(in: indexed), write.enqueue(in: plain))
-        try await follow([write], one.committedLocally(), other.committedLocally())
+        try await follow([write], one, other)
     }
 
     func commitBatch() async throws {
-        let writes = (0...random.below(12)).map { _ in
-            random.testWrite(at: random.pick(world.paths))
-        }
+        let writes = try (0...random.below(12)).map { _ in try testWrite() }
         let (one, other) = (indexed.batch(), plain.batch())
         for write in writes {
             write.add(to: one, in: indexed)
             write.add(to: other, in: plain)
         }
         let (left, right) = (one.enqueueCommit(), other.enqueueCommit())
-        try await follow(writes, left.committedLocally(), right.committedLocally())
+        try await follow(writes, left, right)
+    }
+
+    private func follow(
+        _ writes: [TestWrite], _ indexed: WriteHandle, _ plain: WriteHandle
+    ) async throws {
+        guard isLocal else {
+            return try await follow(
+                writes, indexed.committedLocally(), plain.committedLocally())
+        }
+        let isMade = model.write(try writes.map { try $0.mutation })
+        for handle in [indexed, plain] {
+            let failure = await code {
+                guard try await handle.committedLocally() == nil else {
+                    try self.fail("a write is in the queue: \(writes)")
+                }
+                try await handle.acknowledged()
+            }
+            if failure != (isMade ? nil : .notFound) {
+                try fail("\(writes): \(String(describing: failure))")
+            }
+        }
+        coverage.operations += writes.count
+        try await checkListeners("\(writes)")
+    }
+
+    /// Writes to different documents, each of which is made by itself.
+    func writeInBulk() async throws {
+        var writes: [DocumentPath: TestWrite] = [:]
+        for _ in 0...random.below(5) {
+            let write = try testWrite()
+            writes[write.path] = write
+        }
+        let made = try writes.mapValues { model.write([try $0.mutation]) }
+        for database in [indexed, plain] {
+            let writer = database.bulkWriter()
+            let handles = writes.mapValues { $0.add(to: writer, in: database) }
+            await writer.flush()
+            for (path, handle) in handles {
+                let failure = await code { _ = try await handle.result() }
+                if failure != (made[path] == true ? nil : .notFound) {
+                    try fail("in bulk, \(path): \(String(describing: failure))")
+                }
+            }
+        }
+        coverage.operations += writes.count
+        try await checkListeners("bulk")
     }
 
     /// A transaction reads what the model has, and writes like a batch.
     func commitTransaction() async throws {
         let path = random.pick(world.paths)
         let expected = model.documents[path]
-        var writes = [random.testWrite(at: path)]
+        var writes = [try testWrite(at: path)]
         if case .update = writes[0].operation, expected == nil {
             // Not what a transaction may update.
             writes[0] = TestWrite(path: path, operation: .delete)
         }
-        if random.oneIn(2) { writes.append(random.testWrite(at: path)) }
+        if random.oneIn(2) { writes.append(try testWrite(at: path)) }
+        let mutations = try writes.map { try $0.mutation }
+        let isRefused = isLocal && !model.write(mutations)
         for database in [indexed, plain] {
             let writes = writes
-            let problem = try await database.runTransaction { transaction, failure in
-                do {
-                    let document = try transaction.getDocument(database.document(path.string))
-                    for write in writes { write.add(to: transaction, in: database) }
-                    return Self.difference(document.exists ? document.data() : nil, expected)
-                } catch {
-                    failure?.pointee = error as NSError
-                    return nil
+            let problem: Any?
+            do {
+                problem = try await database.runTransaction { transaction, failure in
+                    do {
+                        let document = try transaction.getDocument(database.document(path.string))
+                        for write in writes { write.add(to: transaction, in: database) }
+                        return Self.difference(document.exists ? document.data() : nil, expected)
+                    } catch {
+                        failure?.pointee = error as NSError
+                        return nil
+                    }
                 }
+                if isRefused { try fail("a transaction was not refused: \(writes)") }
+            } catch let error as LarderError where isRefused && error.kind == .notFound {
+                continue
             }
             if let problem { try fail("a transaction read \(path): \(problem)") }
+        }
+        if isLocal {
+            coverage.operations += writes.count
+            return try await checkListeners("\(writes)")
         }
         let ids = (
             try await indexed.pendingWrites().last?.id, try await plain.pendingWrites().last?.id
@@ -201,7 +281,8 @@ extension DifferentialRun {
     func evict() async throws {
         let query = TestQuery(&random, in: world, model.documents)
         let matching = NaiveEvaluator(query.content).documents(among: model.documents)
-        let count = model.evict(matching)
+        // A local database evicts nothing.
+        let count = isLocal ? 0 : model.evict(matching)
         for database in [indexed, plain] {
             let report = try await query.query(in: database).evict()
             if report.evictedCount != count || report.keptCount != matching.count - count {
@@ -238,7 +319,10 @@ extension DifferentialRun {
         for listener in listeners { listener.remove() }
         listeners = []
         try await indexed.terminate()
-        indexed = try Firestore(configuration: Self.configuration(directory, "indexed", queue))
+        // The store stays a local database, whether or not that is said again.
+        indexed = try Firestore(
+            configuration: Self.configuration(
+                directory, "indexed", queue, isLocal: isLocal && random.oneIn(2)))
         let pending = try await indexed.pendingWrites().map(\.id)
         if pending != batches.map(\.indexed) {
             try fail("\(pending) are pending after opening again, not \(batches.map(\.indexed))")

@@ -17,21 +17,25 @@ struct DifferentialTests {
     /// Databases at a time; those on disk wait for it most of the time.
     private static let lanes = 4
 
-    @Test("Random writes, reads, queries, listeners and indexes match the model")
-    func differential() async throws {
+    @Test(
+        "Random writes, reads, queries, listeners and indexes match the model, pending or local",
+        arguments: [false, true])
+    func differential(isLocal: Bool) async throws {
         let base = SeededRandom()
         let seed = base.seed
-        let count = (Self.operations + Self.operationsEach - 1) / Self.operationsEach
+        // A local database is other in its writes, not in what queries find.
+        let operations = isLocal ? Self.operations / 2 : Self.operations
+        let count = (operations + Self.operationsEach - 1) / Self.operationsEach
         var coverage = DifferentialRun.Coverage()
         try await withThrowingTaskGroup(of: DifferentialRun.Coverage.self) { group in
             for number in 0..<count {
                 if number >= Self.lanes, let done = try await group.next() { coverage.add(done) }
-                group.addTask { try await Self.run(number, seed) }
+                group.addTask { try await Self.run(number, seed, isLocal: isLocal) }
             }
             for try await done in group { coverage.add(done) }
         }
-        print("\(coverage); \(base)")
-        #expect(coverage.operations >= Self.operations)
+        print("\(isLocal ? "local: " : "")\(coverage); \(base)")
+        #expect(coverage.operations >= operations)
         #expect(coverage.found > coverage.queries, "queries find something; \(base)")
         for kind in [
             "index scan", "union", "name range", "collection scan", "group scan",
@@ -43,11 +47,12 @@ struct DifferentialTests {
 
     /// One database from its beginning to its end.
     private static func run(
-        _ number: Int, _ seed: UInt64
+        _ number: Int, _ seed: UInt64, isLocal: Bool
     ) async throws -> DifferentialRun.Coverage {
         do {
             let run = try await DifferentialRun(
-                SeededRandom(seed: seed &+ UInt64(number) &* 7919), onDisk: number % 2 == 0)
+                SeededRandom(seed: seed &+ UInt64(number) &* 7919), onDisk: number % 2 == 0,
+                isLocal: isLocal)
             try await run.run(operationsEach)
             try await run.end()
             return run.coverage
@@ -157,6 +162,23 @@ struct DifferentialModel {
         let batch = Batch(id: id, time: time, mutations: mutations)
         batches.append(batch)
         apply(batch)
+    }
+
+    /// Applies a write that is final, all of it or nothing.
+    ///
+    /// - Returns: false for nothing: a document that was to exist does not.
+    mutating func write(_ mutations: [Mutation]) -> Bool {
+        var changed = self
+        for mutation in mutations {
+            let before = changed.states[mutation.path]?.fields
+            if case .exists(true) = mutation.precondition, before == nil { return false }
+            let fields = mutation.committedModelFields(over: before) { transform, old in
+                transform.operation.modelEstimate(old, .epoch)
+            }
+            changed.put(mutation.path, State(fields: fields))
+        }
+        self = changed
+        return true
     }
 
     /// Takes a write back.

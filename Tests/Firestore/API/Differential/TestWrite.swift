@@ -35,8 +35,9 @@ struct TestWrite {
                 let transforms = TestData.map(fields).transforms(at: []).filter { transform in
                     paths.contains { $0.isPrefix(of: transform.path) }
                 }
+                let replaced = paths.filter { path in !transforms.contains { $0.path == path } }
                 return Mutation(
-                    .patch(try Self.record(fields), FieldMask(paths)), at: path,
+                    .patch(try Self.record(fields), FieldMask(replaced)), at: path,
                     transforms: transforms)
             case .update(let fields):
                 var (map, mask, transforms) = (
@@ -91,6 +92,23 @@ struct TestWrite {
                 Self.data(fields, database), forDocument: document, mergeFields: Self.names(paths))
         case .update(let fields):
             batch.updateData(Self.data(fields, database), forDocument: document)
+        }
+    }
+
+    /// Adds the change to a bulk writer.
+    func add(to writer: BulkWriter, in database: Firestore) -> BulkWrite {
+        let document = database.document(path.string)
+        switch operation {
+        case .delete: return writer.deleteDocument(document)
+        case .set(let fields):
+            return writer.setData(Self.data(fields, database), forDocument: document)
+        case .merge(let fields):
+            return writer.setData(Self.data(fields, database), forDocument: document, merge: true)
+        case .mergeFields(let fields, let paths):
+            return writer.setData(
+                Self.data(fields, database), forDocument: document, mergeFields: Self.names(paths))
+        case .update(let fields):
+            return writer.updateData(Self.data(fields, database), forDocument: document)
         }
     }
 

@@ -19,6 +19,20 @@ import Testing
         try await db.terminate()
     }
 
+    @Test("GettingStarted: a local database, whose writes are final")
+    func local() async throws {
+        let directory = try TemporaryDirectory()
+        let db = try GettingStartedSnippets.openLocal(directory.file("store"))
+        GettingStartedSnippets.write(db)
+        #expect(try await GettingStartedSnippets.read(db) == 860_001)
+        try await GettingStartedSnippets.batch(db)
+        #expect(try await GettingStartedSnippets.query(db) == ["San Francisco", "Lyon"])
+        #expect(try await GettingStartedSnippets.code(db).changed != nil)
+        #expect(try await GettingStartedSnippets.aggregate(db).0 == 3)
+        #expect(try await db.pendingWrites().isEmpty)
+        try await db.terminate()
+    }
+
     @Test("GettingStarted: writing, reading, querying, Codable models and aggregations")
     func gettingStarted() async throws {
         let db = try memoryDatabase()

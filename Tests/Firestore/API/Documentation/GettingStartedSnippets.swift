@@ -3,6 +3,13 @@ import Larder
 
 /// The code in the article GettingStarted.
 enum GettingStartedSnippets {
+    static func openLocal(_ directory: String) throws -> Firestore {
+        // snippet: open-local
+        let db = try Firestore(configuration: .local(directory: directory))
+        // end
+        return db
+    }
+
     static func open(_ directory: String) throws -> Firestore {
         // snippet: open
         var configuration = FirestoreConfiguration(directory: directory)

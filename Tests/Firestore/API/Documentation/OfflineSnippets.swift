@@ -5,6 +5,17 @@ import LarderBackend
 
 /// The code in the article OfflineSemantics.
 enum OfflineSnippets {
+    static func attach(
+        _ backend: Backend, _ configuration: inout FirestoreConfiguration
+    ) throws -> Firestore {
+        // snippet: attach
+        configuration.backend = backend.connection
+        configuration.localData = .push
+        let db = try Firestore(configuration: configuration)
+        // end
+        return db
+    }
+
     static func ownWrites(_ db: Firestore) async throws -> Bool {
         // snippet: own-writes
         let city = db.document("cities/SF")

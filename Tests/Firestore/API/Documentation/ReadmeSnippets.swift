@@ -2,7 +2,7 @@
 import Larder
 
 func largeCities(in directory: String) async throws -> [String] {
-    let db = try Firestore(configuration: FirestoreConfiguration(directory: directory))
+    let db = try Firestore(configuration: .local(directory: directory))
     let cities = db.collection("cities")
     cities.document("SF").enqueueSetData(["name": "San Francisco", "population": 860_000])
     cities.document("LON").enqueueSetData(["name": "London", "population": 8_961_989])

@@ -14,16 +14,21 @@ struct KillTests {
     private static let rounds =
         ProcessInfo.processInfo.environment["LARDER_KILL_ROUNDS"].flatMap { Int($0) } ?? 8
 
-    @Test("After SIGKILL all writes reported as durable exist, in order, and none partially")
-    func kills() async throws {
+    @Test(
+        "After SIGKILL all writes reported as durable exist, in order, and none partially",
+        arguments: [false, true])
+    func kills(isLocal: Bool) async throws {
         let directory = try TemporaryDirectory()
+        // The child opens a local database without knowing.
+        try await Self.open(directory.file("store"), isLocal: isLocal).terminate()
         var random = SeededRandom()
         let seed = random.seed
         var written = 0
         for round in 0..<Self.rounds {
             let reported = try Self.runChild(
                 directory.file("store"), seed, written, killAfter: 1 + random.below(150))
-            let left = try await Self.check(directory.file("store"), seed)
+            let left = try await Self.check(
+                directory.file("store"), seed, after: isLocal ? max(reported, written) : nil)
             #expect(left >= max(reported, written), "round \(round), \(random)")
             written = left
         }
@@ -41,14 +46,23 @@ struct KillTests {
         return lines.compactMap { Int($0) }.max() ?? 0
     }
 
-    /// Opens the store and compares it with the script.
-    ///
-    /// - Returns: how many writes are in it.
-    private static func check(_ directory: String, _ seed: UInt64) async throws -> Int {
+    private static func open(_ directory: String, isLocal: Bool = false) throws -> Firestore {
         var configuration = FirestoreConfiguration(directory: directory)
         configuration.project = "kill-test"
-        let database = try Firestore(configuration: configuration)
-        let count = try await database.pendingWrites().count
+        configuration.isLocal = isLocal
+        return try Firestore(configuration: configuration)
+    }
+
+    /// Opens the store and compares it with the script.
+    ///
+    /// - Parameter reported: for a local database, which does not know how many writes it has: at
+    ///   least so many.
+    /// - Returns: how many writes are in it.
+    private static func check(
+        _ directory: String, _ seed: UInt64, after reported: Int?
+    ) async throws -> Int {
+        let database = try open(directory)
+        let pending = try await database.pendingWrites().count
         let snapshot = try await database.collection("documents").getDocuments(source: .cache)
         let there = Dictionary(
             uniqueKeysWithValues: snapshot.documents.map { document in
@@ -59,6 +73,14 @@ struct KillTests {
                         number: data["number"] as? Int, text: data["text"] as? String)
                 )
             })
+        var count = pending
+        if let reported {
+            #expect(pending == 0)
+            // The child has at most 32 writes under way.
+            let states = reported...(reported + 64)
+            count =
+                states.first { there == WriteScript.state(after: $0, seed: seed) } ?? reported
+        }
         #expect(there == WriteScript.state(after: count, seed: seed), "after \(count) writes")
         try await database.terminate()
         return count
@@ -132,6 +154,38 @@ struct SharingProcessTests {
         try end(client)
     }
 
+    @Test("Processes share a local database: each sees the other's final writes at once")
+    func local() throws {
+        let child = try TestChild(sharing: storage, isLocal: true)
+        try child.read(until: "local")
+        var configuration = ClientConfiguration(
+            storage: storage, databaseID: DatabaseID(project: "share-test"))
+        configuration.isLocal = true
+        let client = try Client(configuration)
+        let heard = Heard()
+        let listener = client.listen(
+            to: Query(.collection(try CollectionPath("c"))), options: ListenOptions()
+        ) { heard.take($0) }
+        child.write("theirs\n")
+        try heard.wait(for: ["theirs"])
+        client.write(
+            [Mutation(.set(try Record([:])), at: try DocumentPath("c/ours"))],
+            committed: { _ in }, acknowledged: { _ in })
+        try child.read(until: "heard ours theirs")
+        #expect(try client.pendingWrites().isEmpty)
+
+        // It is not given a backend meanwhile.
+        configuration.isLocal = false
+        configuration.localData = .push
+        configuration.remote = SilentRemote {}
+        let other = configuration
+        listener.remove()
+        try end(client)
+        let error = #expect(throws: LarderError.self) { try Client(other) }
+        #expect(error?.kind == .failedPrecondition)
+        child.kill()
+    }
+
     private func end(_ client: Client) throws {
         let ended = Signal()
         client.terminate { _ in ended.give() }
@@ -141,11 +195,13 @@ struct SharingProcessTests {
 
 extension TestChild {
     /// Starts a child that shares a store.
-    fileprivate convenience init(sharing storage: StoreConfiguration) throws {
+    fileprivate convenience init(
+        sharing storage: StoreConfiguration, isLocal: Bool = false
+    ) throws {
         guard case .directory(let directory) = storage.location else {
             throw LarderError(.invalidArgument, "only stores on disk are shared")
         }
-        try self.init("LarderTestChild", ["share", directory])
+        try self.init("LarderTestChild", [isLocal ? "share-local" : "share", directory])
     }
 
     /// Reads what it prints until a line comes.

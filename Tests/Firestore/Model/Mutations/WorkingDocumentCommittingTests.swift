@@ -67,16 +67,10 @@ struct WorkingDocumentCommittingTests {
         for _ in 0..<2_000 {
             let before: MapValue? = random.oneIn(4) ? nil : random.map(depth: 2)
             let mutation = try random.mutation(at: path, versions: [version])
-            // A model of transforms that see the document before the mutation knows no others.
-            guard case .patch = mutation.operation, mutation.transforms.count < 2 else { continue }
             var document = WorkingDocument(
                 state: try before.map { .found(try Record($0)) } ?? .absent, version: .none)
             _ = try document.commit(mutation, at: version, using: builder)
-            let untouched = Mutation(mutation.operation, at: path)
-            let patched = untouched.modelFields(over: before) { _, _ in .null }
-            let expected = Mutation(
-                .patch(try Record([:]), FieldMask([])), at: path, transforms: mutation.transforms
-            ).modelFields(over: patched) { transform, value in
+            let expected = mutation.committedModelFields(over: before) { transform, value in
                 if case .serverTimestamp = transform.operation {
                     return .timestamp(version.timestamp)
                 }

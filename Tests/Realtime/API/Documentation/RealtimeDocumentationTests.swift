@@ -39,6 +39,22 @@ struct RealtimeDocumentationTests {
         try await synchronized.close()
     }
 
+    @Test("GettingStarted: a local database, whose writes are final")
+    func local() async throws {
+        let directory = try TemporaryDirectory()
+        let database = try Start.openLocal(directory.file("store"))
+        try await withDeadline(.seconds(60)) { () async throws in
+            let ada = Start.write(database)
+            #expect(
+                try await ada.getData().childSnapshot(forPath: "score").value as? Int == 50)
+            #expect(await Start.query(database) == ["ada"])
+            #expect(
+                try await Start.transact(database.reference(withPath: "counter")) == (true, 1))
+            #expect(try await database.pendingWrites().isEmpty)
+        }
+        try await database.close()
+    }
+
     @Test("GettingStarted: rules decide what a user may write")
     func rules() async throws {
         var configuration = DatabaseConfiguration.inMemory

@@ -2,7 +2,7 @@
 import LarderRealtime
 
 func bestScores(in directory: String) async throws -> [String] {
-    let database = try Database(configuration: DatabaseConfiguration(directory: directory))
+    let database = try Database(configuration: .local(directory: directory))
     let scores = database.reference(withPath: "scores")
     scores.enqueueSetValue(["linhenykus": 80, "pterodactyl": 93, "stegosaurus": 5])
     let best = try await scores.queryOrderedByValue().queryLimited(toLast: 2).getData()

@@ -4,6 +4,13 @@ import LarderRealtimeBackend
 
 /// The code of the article GettingStarted.
 enum RealtimeGettingStartedSnippets {
+    static func openLocal(_ directory: String) throws -> Database {
+        // snippet: realtime-open-local
+        let database = try Database(configuration: .local(directory: directory))
+        // end
+        return database
+    }
+
     static func open(_ directory: String) throws -> Database {
         // snippet: realtime-open
         var configuration = DatabaseConfiguration(directory: directory)

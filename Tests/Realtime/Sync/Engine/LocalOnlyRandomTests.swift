@@ -8,13 +8,15 @@ import LarderSharedTestSupport
 import LarderStorage
 import Testing
 
-/// Random uses of local-only locations, compared with a dictionary of them.
+/// Random uses of local-only locations, and of a local database, compared with a dictionary of them.
 @Suite("Local-only locations at random")
 struct LocalOnlyRandomTests {
-    @Test("local data is what was written, whatever else happens, and none of it is sent")
-    func random() throws {
+    @Test(
+        "local data is what was written, whatever else happens, and none of it is sent",
+        arguments: [false, true])
+    func random(isLocal: Bool) throws {
         for _ in 0..<12 {
-            var run = try LocalOnlyRun(SeededRandom())
+            var run = try LocalOnlyRun(SeededRandom(), isLocal: isLocal)
             for _ in 0..<60 { try run.step() }
         }
     }
@@ -26,6 +28,8 @@ private struct LocalOnlyRun {
     private static let mark = "local:"
 
     private var random: SeededRandom
+    /// True for a local database, all of which is local only.
+    private let isLocal: Bool
     private let store: Store
     private var engine: EngineUnderTest
     private let isFull = Box(false)
@@ -43,28 +47,35 @@ private struct LocalOnlyRun {
         let value: Box<PlainTree?>
     }
 
-    init(_ random: SeededRandom) throws {
+    init(_ random: SeededRandom, isLocal: Bool) throws {
         self.random = random
+        self.isLocal = isLocal
         store = try Store(.inMemory())
-        engine = try Self.open(store, isFull)
+        engine = try Self.open(store, isFull, isLocal: isLocal)
+        if isLocal { return }
         try engine.setRules(
             TreeCacheRules(Self.roots.map { TreeCacheRule(TreePath($0), isLocalOnly: true) }))
     }
 
-    private static func open(_ store: Store, _ isFull: Box<Bool>) throws -> EngineUnderTest {
-        let engine = try EngineUnderTest(.inMemory(), store: store) { configuration in
+    private static func open(
+        _ store: Store, _ isFull: Box<Bool>, isLocal: Bool
+    ) throws -> EngineUnderTest {
+        let engine = try EngineUnderTest(.inMemory(), store: store, isLocal: isLocal) {
+            configuration in
+            configuration.isLocal = isLocal
             configuration.guarding = { () throws(LarderError) in
                 if isFull.withLock({ $0 }) {
                     throw LarderError(realtime: .resourceExhausted, "the disk is full")
                 }
             }
         }
-        try engine.connect()
+        if !isLocal { try engine.connect() }
         return engine
     }
 
     private mutating func path() -> TreePath {
         let below = (0..<random.below(4)).map { _ in ChildKey(random.pick(["a", "b", "c"])) }
+        if isLocal, random.oneIn(8) { return TreePath(below) }
         return TreePath(random.pick(Self.roots)).appending(TreePath(below))
     }
 
@@ -194,7 +205,7 @@ private struct LocalOnlyRun {
         engine.scheduler.drain()
         ended += listeners.map(\.query)
         listeners = []
-        engine = try Self.open(store, isFull)
+        engine = try Self.open(store, isFull, isLocal: isLocal)
     }
 
     private func expected(_ query: QuerySpec) throws -> JSONValue {
@@ -203,7 +214,8 @@ private struct LocalOnlyRun {
     }
 
     private mutating func compare() throws {
-        for query in Self.roots.map({ QuerySpec(TreePath($0)) }) + ended {
+        let roots = isLocal ? ["", "s"] + Self.roots : Self.roots
+        for query in roots.map({ QuerySpec(TreePath($0)) }) + ended {
             let found = Box<Node?>(nil)
             engine.client.get(query) { result in
                 found.withLock { $0 = (try? result.get())?.node }
