@@ -103,3 +103,32 @@ larder_lru_result lru_reclaim(larder_env *env, int64_t goal_bytes) {
     }
     return sum;
 }
+
+larder_cache_rule lru_rule(int32_t scope, const char *path, uint32_t flags) {
+    larder_cache_rule rule = {.struct_bytes = sizeof rule, .scope = scope, .flags = flags};
+    rule.path = test_text(path);
+    return rule;
+}
+
+void lru_set_rules(larder_env *env, const larder_cache_rule *rules, size_t count) {
+    larder_txn *txn = store_write(env);
+    CHECK_OK(larder_cache_rules_set(txn, rules, count, &test_error));
+    store_commit(txn);
+}
+
+void lru_at(larder_env *env, int64_t second) {
+    CHECK_OK(larder_lru_set_time(env, second * LRU_SECOND, &test_error));
+}
+
+larder_cache_rule lru_get_rule(larder_env *env, size_t index, int32_t expected) {
+    const larder_txn *txn = store_read(env);
+    larder_cache_rule rule = {.struct_bytes = sizeof rule};
+    CHECK_STATUS(larder_cache_rules_get(txn, index, &rule, &test_error), expected);
+    larder_txn_end_read(txn);
+    return rule;
+}
+
+void lru_touch(larder_env *env, const char *name) {
+    CHECK_OK(larder_lru_touch(env, test_text(name), &test_error));
+    store_commit(store_write(env));
+}

@@ -26,4 +26,13 @@ larder_lru_result lru_step(larder_env *env, int64_t goal_bytes, int64_t max_docu
 /* Steps until nothing more is to do, and adds their results. */
 larder_lru_result lru_reclaim(larder_env *env, int64_t goal_bytes);
 
+/* Of cache rules, whose times are in microseconds. */
+#define LRU_SECOND INT64_C(1000000)
+larder_cache_rule lru_rule(int32_t scope, const char *path, uint32_t flags);
+void lru_set_rules(larder_env *env, const larder_cache_rule *rules, size_t count);
+void lru_at(larder_env *env, int64_t second);
+larder_cache_rule lru_get_rule(larder_env *env, size_t index, int32_t expected);
+/* Uses a document, in a commit that changes nothing else. */
+void lru_touch(larder_env *env, const char *name);
+
 #endif
