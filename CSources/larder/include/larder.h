@@ -269,7 +269,8 @@ typedef struct larder_env_options {
     int32_t log_level; /* the most detailed level wanted; default LARDER_LOG_WARNING */
     int32_t recovery;  /* LARDER_RECOVERY_...; default LARDER_RECOVERY_FAIL */
     const larder_allocator *allocator; /* copied at open; NULL: malloc and free */
-    uint64_t log_bytes; /* the write-ahead log grows to this; 0: the default, 16 MiB */
+    uint64_t log_bytes; /* the write-ahead log grows to this; 0: the default, which is
+                           budget_bytes, but from 2 MiB to 16 MiB */
 } larder_env_options;
 
 /* An init function sets struct_bytes and defaults, and the rest to 0. */

@@ -3,10 +3,11 @@ import LarderCore
 /// An asynchronous sequence of a listener's events.
 ///
 /// Each iteration has its own listener, from its start until the loop exits or its task is
-/// cancelled, which ends the sequence without an error. Snapshots are buffered without limit and
-/// never skipped, since each contains the changes since the previous one. For lists of writes and
-/// network states, only the newest element is buffered. Elements are delivered on the task's
-/// executor, not on the callback queue.
+/// cancelled, which ends the sequence without an error. No change is skipped: snapshots of documents
+/// and queries wait for the loop, and when 32 of them wait, later ones are joined with the last, which
+/// then contains the changes of all; events of the Realtime Database are buffered without limit. For
+/// lists of writes and network states, only the newest element is buffered. Elements are delivered on
+/// the task's executor, not on the callback queue.
 ///
 /// An error of the listener is thrown and ends the sequence.
 public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
@@ -16,8 +17,21 @@ public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// Ends a listener.
     package typealias Removal = @Sendable () -> Void
 
-    private let bufferingPolicy: Stream.Continuation.BufferingPolicy
-    private let listen: @Sendable (@escaping Delivery) -> Removal
+    /// A listener whose elements are fetched.
+    package struct Source: Sendable {
+        /// The next element, or the error that ends the sequence; nil for none yet.
+        let next: @Sendable () -> Result<Element, any Error>?
+        let remove: Removal
+
+        package init(
+            next: @escaping @Sendable () -> Result<Element, any Error>?,
+            remove: @escaping Removal
+        ) {
+            (self.next, self.remove) = (next, remove)
+        }
+    }
+
+    private let makeIterator: @Sendable () -> Iterator
 
     /// A sequence of what a listener delivers.
     ///
@@ -26,37 +40,69 @@ public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
         _ bufferingPolicy: Stream.Continuation.BufferingPolicy = .unbounded,
         listen: @escaping @Sendable (@escaping Delivery) -> Removal
     ) {
-        self.bufferingPolicy = bufferingPolicy
-        self.listen = listen
+        makeIterator = {
+            let (stream, continuation) = Stream.makeStream(bufferingPolicy: bufferingPolicy)
+            let remove = listen { result in
+                switch result {
+                case .success(let element): continuation.yield(element)
+                case .failure(let error): continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in remove() }
+            return Iterator(base: .delivered(stream.makeAsyncIterator()))
+        }
+    }
+
+    /// A sequence of elements that are fetched.
+    ///
+    /// - Parameter listen: adds a listener, which calls its closure when there is a next element.
+    package init(fetching listen: @escaping @Sendable (@escaping @Sendable () -> Void) -> Source) {
+        makeIterator = {
+            let (signals, continuation) = AsyncStream<Void>.makeStream(
+                bufferingPolicy: .bufferingNewest(1))
+            let source = listen { continuation.yield() }
+            continuation.onTermination = { _ in source.remove() }
+            return Iterator(base: .fetched(signals.makeAsyncIterator(), source))
+        }
     }
 
     /// Adds a listener and returns an iterator over its events.
-    public func makeAsyncIterator() -> Iterator {
-        let (stream, continuation) = Stream.makeStream(bufferingPolicy: bufferingPolicy)
-        let remove = listen { result in
-            switch result {
-            case .success(let element): continuation.yield(element)
-            case .failure(let error): continuation.finish(throwing: error)
-            }
-        }
-        continuation.onTermination = { _ in remove() }
-        return Iterator(base: stream.makeAsyncIterator())
-    }
+    public func makeAsyncIterator() -> Iterator { makeIterator() }
 
     /// An iterator over a listener's events.
     public struct Iterator: AsyncIteratorProtocol {
-        var base: Stream.Iterator
+        enum Base {
+            case delivered(Stream.Iterator)
+            case fetched(AsyncStream<Void>.Iterator, Source)
+            case ended
+        }
+
+        var base: Base
 
         /// The next element; nil if the task was cancelled.
         public mutating func next() async throws -> Element? {
-            try await base.next()
+            try await next(isolation: #isolation)
         }
 
         /// The next element; nil if the task was cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> Element? {
-            try await base.next(isolation: actor)
+            switch base {
+            case .ended: return nil
+            case .delivered(var stream):
+                defer { base = .delivered(stream) }
+                return try await stream.next(isolation: actor)
+            case .fetched(var signals, let source):
+                defer { if case .fetched = base { base = .fetched(signals, source) } }
+                while true {
+                    if !Task.isCancelled, let result = source.next() {
+                        if case .failure = result { base = .ended }
+                        return try result.get()
+                    }
+                    guard await signals.next(isolation: actor) != nil else { return nil }
+                }
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ struct ViewsActiveTests {
         _ = views.apply([try .test(nil, .test("c/evicted"))], refill: noRefill)
         views.discardMissed(added.view)
         _ = views.apply([try .test(nil, .test("c/later"))], refill: noRefill)
-        #expect(views.load(added.view, [], refill: noRefill).told == "1:later")
+        #expect(views.load(added.view, [], refill: noRefill).told == "1: 1:later")
     }
 
     @Test("A resumed target vouches for its documents before its first snapshot")
@@ -166,7 +166,18 @@ struct ViewsActiveTests {
         #expect(views.addListener(1, to: query).needsLoad)
     }
 
-    @Test("Changes while a query runs are in its first snapshot, the last state of each document")
+    @Test("Changes without former states are in the first snapshot, with all changes before them")
+    func missedFromOthers() throws {
+        var views = ActiveViews()
+        let added = views.addListener(1, to: try .test("c"))
+        let (a, b) = (try Document.test("c/a"), try Document.test("c/b"))
+        _ = views.apply([try .test(nil, a)], refill: noRefill)
+        _ = views.apply([try .test(nil, b)], knowsFormerStates: false, refill: noRefill)
+        _ = views.apply([try .test(b, nil)], refill: noRefill)
+        #expect(views.load(added.view, [], refill: noRefill).told == "1:a,b 1:a")
+    }
+
+    @Test("Changes while a query runs follow its first snapshot, whether or not it saw them")
     func missed() throws {
         var views = ActiveViews()
         let added = views.addListener(1, to: try .test("c", where: .test("n", .equal, 1)))
@@ -179,7 +190,7 @@ struct ViewsActiveTests {
         #expect(views.apply([try .test(c, nil)], refill: noRefill).told.isEmpty)
         // The query saw the first and the third commit only.
         let step = views.load(added.view, [a, c], refill: noRefill)
-        #expect(step.told == "1:b")
+        #expect(step.told == "1:a 1: 1:b 1:b,c 1:b")
         #expect(step.pinnedPaths.entered == [b.path] && step.pinnedPaths.left.isEmpty)
     }
 
@@ -189,8 +200,13 @@ struct ViewsActiveTests {
         let added = views.addListener(1, to: try .test("c", by: "n", limit: .first(1)))
         let (a, b) = (try Document.test("c/a", ["n": 1]), try Document.test("c/b", ["n": 2]))
         _ = views.apply([try .test(a, nil)], refill: noRefill)
-        let step = views.load(added.view, [a]) { _ throws(LarderError) in [b] }
-        #expect(step.told == "1:b")
+        var limits: [Query.Limit?] = []
+        let step = views.load(added.view, [a]) { query throws(LarderError) in
+            limits.append(query.limit)
+            return [b]
+        }
+        #expect(step.told == "1:a 1:b")
+        #expect(limits == [.first(2), .first(1)], "one more for the document that has changed")
     }
 
     @Test("A view asks for a refill once, with its query, and merges what it gets")

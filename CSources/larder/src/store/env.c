@@ -126,6 +126,14 @@ static void release_env(larder_env *env) {
     larder__release(&allocator, env);
 }
 
+/* A small budget is to take little space on disk: the log is not much larger than the data. */
+static uint64_t default_log_bytes(int64_t budget_bytes) {
+    if (budget_bytes == LARDER_BUDGET_UNLIMITED) return LARDER__WAL_DEFAULT;
+    uint64_t bytes = (uint64_t)budget_bytes;
+    if (bytes < LARDER__WAL_DEFAULT_LEAST) return LARDER__WAL_DEFAULT_LEAST;
+    return bytes < LARDER__WAL_DEFAULT ? bytes : LARDER__WAL_DEFAULT;
+}
+
 static larder_env *new_env(const larder_env_options *o, const char *path) {
     const larder_allocator *allocator =
         o->allocator != NULL ? o->allocator : &larder__default_allocator;
@@ -151,7 +159,7 @@ static larder_env *new_env(const larder_env_options *o, const char *path) {
     env->automatic_training = o->automatic_training != 0;
     env->manual_reclaim = o->manual_reclaim != 0;
     atomic_store(&env->budget_bytes, o->budget_bytes);
-    env->log_bytes = o->log_bytes != 0 ? o->log_bytes : LARDER__WAL_DEFAULT;
+    env->log_bytes = o->log_bytes != 0 ? o->log_bytes : default_log_bytes(o->budget_bytes);
     env->log = o->log;
     env->log_context = o->log_context;
     env->log_level = o->log_level;

@@ -67,6 +67,7 @@
 #define LARDER__WAL_IMAGES_MAX 64 /* in a record; where more are needed, a pin costs less */
 #define LARDER__WAL_SMALLEST (UINT64_C(64) << 10)
 #define LARDER__WAL_DEFAULT (UINT64_C(16) << 20)
+#define LARDER__WAL_DEFAULT_LEAST (UINT64_C(2) << 20) /* with a small budget */
 #define LARDER__WAL_LARGEST (UINT64_C(1) << 30)
 
 typedef enum larder__wal_state {

@@ -378,7 +378,7 @@ int32_t larder__wal_recover(larder_env *env, larder_error *error) {
         if (status == LARDER_OK && wal->was_damaged)
             larder__log(env, LARDER_LOG_WARNING, "a damaged meta page was replaced by the log's");
         if (status == LARDER_OK && wal->is_recovering)
-            larder__log(env, LARDER_LOG_WARNING,
+            larder__log(env, LARDER_LOG_INFO,
                         "the store was not closed: recovered at commit %llu, %llu of them from "
                         "the log",
                         (unsigned long long)wal->last.commit,

@@ -20,6 +20,7 @@ final class ClientConnection: Sendable {
     // Set once, under the lock, before `isOpened` is; read only after that.
     private nonisolated(unsafe) var openedClient: Client?
     private let queue: Mutex<DispatchQueue>
+    let deliveries = WaitingDeliveries()
 
     init(_ configuration: FirestoreConfiguration) {
         state = Mutex(State(configuration: configuration))

@@ -68,6 +68,7 @@ public final class Firestore: Sendable {
         values.serverWait = configuration.serverWait
         values.writeMarkerCollection = configuration.writeMarkerCollection
         values.cacheRules = configuration.cacheRules
+        values.snapshotGrouping = configuration.snapshotGrouping
         values.isLocal = configuration.isLocal
         values.localData = configuration.localData
         self.values = Mutex(values)

@@ -94,6 +94,14 @@ public struct FirestoreConfiguration: Sendable {
         case atMost(Duration)
     }
 
+    /// Which writes a snapshot shows together.
+    public enum SnapshotGrouping: Hashable, Sendable {
+        /// Each write, or each batch, has a snapshot of its own, also where writes share a commit.
+        case eachWrite
+        /// Writes that share a commit have one snapshot: fewer calls while many writes are made.
+        case eachCommit
+    }
+
     /// What becomes of the documents of a local database that is opened with a backend.
     public enum LocalData: Hashable, Sendable {
         /// Each document is queued as a write that sets it, which replaces the backend's document of
@@ -192,6 +200,12 @@ public struct FirestoreConfiguration: Sendable {
     /// For shared databases see ``FirestoreSettings/writeMarkerCollection``.
     public var writeMarkerCollection: String?
 
+    /// Which writes the snapshots of listeners show together; each write by itself by default.
+    ///
+    /// In both cases the snapshots are in the order of the writes, and when 32 of them wait for a
+    /// listener, later ones are joined with the last.
+    public var snapshotGrouping = SnapshotGrouping.eachWrite
+
     /// The size above which documents are evicted; 100 MiB by default.
     ///
     /// A local database evicts nothing.
@@ -269,6 +283,7 @@ extension FirestoreConfiguration {
             client.isLocal = isLocal
             client.localData = localData.map { $0 == .push ? .push : .keepLocal }
             client.isMaintenance = isMaintenance
+            client.joinsSnapshotsOfCommit = snapshotGrouping == .eachCommit
             client.user = try UserID(validating: userID)
             if case .atMost(let duration) = serverWait {
                 client.answerTimeout = duration
@@ -369,6 +384,7 @@ extension FirestoreConfiguration {
         serverWait = settings.serverWait
         writeMarkerCollection = settings.writeMarkerCollection
         cacheRules = settings.cacheRules
+        snapshotGrouping = settings.snapshotGrouping
         isLocal = settings.isLocal
         localData = settings.localData
         switch settings.cache {

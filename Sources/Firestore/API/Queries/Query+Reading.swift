@@ -141,10 +141,8 @@ extension Query {
     public func snapshots(
         options: SnapshotListenOptions
     ) -> SnapshotSequence<QuerySnapshot> {
-        SnapshotSequence { [self] deliver in
-            firestore.addListener(to: executable, options: options, deliver: deliver) {
-                view throws(LarderError) in QuerySnapshot(self, view)
-            }
+        firestore.snapshots(of: executable, options: options) { [self] view throws(LarderError) in
+            QuerySnapshot(self, view)
         }
     }
 }

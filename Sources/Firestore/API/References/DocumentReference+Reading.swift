@@ -194,10 +194,8 @@ extension DocumentReference {
     public func snapshots(
         options: SnapshotListenOptions
     ) -> SnapshotSequence<DocumentSnapshot> {
-        SnapshotSequence { [self] deliver in
-            firestore.addListener(to: query, options: options, deliver: deliver) {
-                view throws(LarderError) in try self.snapshot(view)
-            }
+        firestore.snapshots(of: query, options: options) { [self] view throws(LarderError) in
+            try self.snapshot(view)
         }
     }
 }

@@ -118,6 +118,14 @@ public final class FirestoreSettings: NSObject, NSCopying {
         set { values.cache = values.cache.sized(newValue) }
     }
 
+    /// Which writes the snapshots of listeners show together; each write by itself by default.
+    ///
+    /// See ``FirestoreConfiguration/snapshotGrouping-swift.property``. Not in Apple's SDK.
+    public var snapshotGrouping: FirestoreConfiguration.SnapshotGrouping {
+        get { values.snapshotGrouping }
+        set { values.snapshotGrouping = newValue }
+    }
+
     /// An independent copy.
     public func copy(with zone: NSZone? = nil) -> Any { FirestoreSettings(values) }
 
@@ -147,6 +155,7 @@ struct SettingsValues: Sendable, Equatable {
     var serverWait = FirestoreConfiguration.ServerWait.likeFirebase
     var writeMarkerCollection: String?
     var cacheRules: [CacheRule]?
+    var snapshotGrouping = FirestoreConfiguration.SnapshotGrouping.eachWrite
     var isLocal = false
     var localData: FirestoreConfiguration.LocalData?
 
@@ -159,6 +168,7 @@ struct SettingsValues: Sendable, Equatable {
             && left.serverWait == right.serverWait
             && left.writeMarkerCollection == right.writeMarkerCollection
             && left.cacheRules == right.cacheRules
+            && left.snapshotGrouping == right.snapshotGrouping
             && left.isLocal == right.isLocal && left.localData == right.localData
     }
 }

@@ -121,10 +121,13 @@ extension Firestore {
     ) -> any ListenerRegistration {
         let registration = Registration()
         let listener = Transferred(listener)
-        let queue = callbackQueue
+        let (queue, mailbox, deliveries) = (callbackQueue, SnapshotMailbox(), connection.deliveries)
         listen(to: query, ListenOptions(options), as: registration) { result in
+            guard mailbox.add(result) else { return }
+            deliveries.begin()
             queue.async {
-                guard registration.isActive else { return }
+                defer { deliveries.end() }
+                guard let result = mailbox.take(), registration.isActive else { return }
                 // Built here, where the thread is the application's.
                 switch result.make(make) {
                 case .success(let snapshot): listener.value(snapshot, nil)
@@ -135,18 +138,24 @@ extension Firestore {
         return registration
     }
 
-    /// Adds a listener that is called on the client's queue.
-    func addListener<Snapshot: Sendable>(
-        to query: Result<LarderQuery.Query, LarderError>, options: SnapshotListenOptions,
-        deliver: @escaping Completion<Snapshot>,
+    /// The snapshots of a query as a sequence, whose elements are made from a view's.
+    func snapshots<Snapshot: Sendable>(
+        of query: Result<LarderQuery.Query, LarderError>, options: SnapshotListenOptions,
         _ make: @escaping @Sendable (ViewSnapshot) throws(LarderError) -> Snapshot
-    ) -> any ListenerRegistration {
-        let registration = Registration()
-        listen(to: query, ListenOptions(options), as: registration) { result in
-            guard registration.isActive else { return }
-            deliver(result.make(make))
-        }
-        return registration
+    ) -> SnapshotSequence<Snapshot> {
+        SnapshotSequence(fetching: { [self] wake in
+            let (registration, mailbox) = (Registration(), SnapshotMailbox())
+            listen(to: query, ListenOptions(options), as: registration) { result in
+                if mailbox.add(result) { wake() }
+            }
+            return SnapshotSequence.Source(
+                next: {
+                    while !mailbox.isEmpty {
+                        if let result = mailbox.take() { return result.make(make).mapError { $0 } }
+                    }
+                    return nil
+                }, remove: { registration.remove() })
+        })
     }
 
     /// Completes with the first snapshot of a temporary listener.

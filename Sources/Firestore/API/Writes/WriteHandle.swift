@@ -87,11 +87,18 @@ public final class WriteHandle: Sendable {
                 return
             }
             // A write can be pending for long and must not keep the database open.
-            let acknowledgement = acknowledgement
+            let (acknowledgement, deliveries) = (acknowledgement, firestore.connection.deliveries)
+            let queue = firestore.callbackQueue
             client.write(
                 mutations,
                 committed: { self.didCommit($0) },
-                acknowledged: { acknowledgement.finish($0) })
+                acknowledged: { [weak client] result in
+                    // The listeners that were added before see the write first.
+                    let finish: @Sendable () -> Void = {
+                        deliveries.wait(on: queue) { acknowledgement.finish(result) }
+                    }
+                    if let client { client.afterFirstResults(finish) } else { finish() }
+                })
         } catch {
             didCommit(.failure(error))
         }

@@ -46,6 +46,12 @@ extension Client {
         perform({ $0.loading.wait(body) }, otherwise: body)
     }
 
+    /// Calls a closure once the listeners that the engine has begun to serve have their first results,
+    /// or an error: at once if they do.
+    package func afterFirstResults(_ body: @escaping @Sendable () -> Void) {
+        if engine.isLoading { afterLoading(body) } else { body() }
+    }
+
     // MARK: Bundles
 
     /// Loads a bundle: its documents into the cache, its queries under their names.

@@ -55,6 +55,9 @@ package struct ClientConfiguration: Sendable {
     package var scheduler: any Scheduler<EngineTimer> = QueueScheduler(
         label: "larder", errorDomain: LarderError.firestoreDomain)
 
+    /// True if the writes of one commit make one snapshot; false if each makes its own.
+    package var joinsSnapshotsOfCommit = false
+
     /// Called before each operation on the store; its error fails the operation; for tests.
     package var guarding: LocalStore.Guard?
 

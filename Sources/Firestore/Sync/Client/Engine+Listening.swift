@@ -14,34 +14,44 @@ struct QueuedListener: Sendable {
 
 /// The first queries of new views that are running.
 struct LoadingQueries {
-    private var count = 0
-    private var waiters: [@Sendable () -> Void] = []
+    /// The numbers of those that are running; they rise.
+    private var running: Set<Int> = []
+    private var lastNumber = 0
+    /// With the number of the last query that they wait for, which rises.
+    private var waiters: [(number: Int, body: @Sendable () -> Void)] = []
 
-    mutating func begin() {
-        count += 1
+    var isRunning: Bool { !running.isEmpty }
+
+    /// - Returns: the number of a query that begins.
+    mutating func begin() -> Int {
+        lastNumber += 1
+        running.insert(lastNumber)
+        return lastNumber
     }
 
-    mutating func end() {
-        count -= 1
+    /// Ends a query; ``releaseWaiters()`` is to follow.
+    mutating func end(_ number: Int) {
+        running.remove(number)
     }
 
-    /// Calls a closure when no query is running.
+    /// Calls a closure when none of the queries that are running now is: at once without any.
     mutating func wait(_ body: @escaping @Sendable () -> Void) {
-        waiters.append(body)
-        releaseIfDone()
+        if running.isEmpty, waiters.isEmpty { return body() }
+        waiters.append((lastNumber, body))
     }
 
-    /// Releases the waiting callers if no query is running.
-    mutating func releaseIfDone() {
-        guard count == 0 else { return }
-        let released = waiters
-        waiters = []
-        for body in released { body() }
+    /// Releases the callers whose queries have ended.
+    mutating func releaseWaiters() {
+        guard !waiters.isEmpty else { return }
+        let first = running.min() ?? .max
+        let released = waiters.prefix { $0.number < first }
+        waiters.removeFirst(released.count)
+        for waiter in released { waiter.body() }
     }
 
     mutating func cancel() {
-        count = 0
-        releaseIfDone()
+        running = []
+        releaseWaiters()
     }
 }
 
@@ -83,16 +93,18 @@ extension Engine {
     }
 
     /// Runs the query of a new view, and computes its first result, concurrently with the engine.
-    func load(_ id: ViewID, _ targetID: Int32?) {
-        guard let view = views.view(id) else { return }
-        loading.begin()
+    ///
+    /// - Parameter number: that of the query if it is run again; callers wait for this run as well.
+    func load(_ id: ViewID, _ targetID: Int32?, again number: Int? = nil) {
+        guard let view = views.view(id) else { return endLoading(number) }
+        let number = number ?? loading.begin()
         let (session, evictionCommit) = (session, store.lastEvictionCommit)
         scheduler.read {
             let result = Result { () throws(LarderError) in try session.load(view, targetID) }
             _ = self.add(
                 .perform {
                     $0.finishLoading(
-                        id, view, targetID,
+                        number, id, view, targetID,
                         $0.store.lastEvictionCommit == evictionCommit
                             ? result : $0.reload(id, view, targetID))
                 })
@@ -100,16 +112,17 @@ extension Engine {
     }
 
     private func finishLoading(
-        _ id: ViewID, _ view: View, _ targetID: Int32?,
+        _ number: Int, _ id: ViewID, _ view: View, _ targetID: Int32?,
         _ result: Result<LoadedQuery, LarderError>
     ) {
         guard !isTerminated else { return }
-        loading.end()
-        if multiClient?.takeStale(id) == true, !views.isLoaded(id) { return load(id, targetID) }
+        if multiClient?.takeStale(id) == true, !views.isLoaded(id) {
+            return load(id, targetID, again: number)
+        }
         switch result {
         case .success(let loaded) where loaded.commit < follower.commit:
             // Documents removed since were removed while the view was empty.
-            load(id, targetID)
+            return load(id, targetID, again: number)
         case .success(let loaded):
             let (remoteKeys, change) = targetState(of: id, loaded)
             finish(
@@ -120,7 +133,13 @@ extension Engine {
         case .failure(let error):
             finish(views.fail(id, error))
         }
-        loading.releaseIfDone()
+        endLoading(number)
+    }
+
+    private func endLoading(_ number: Int?) {
+        guard let number else { return }
+        loading.end(number)
+        loading.releaseWaiters()
     }
 
     /// Runs the query of a new view again because documents were evicted meanwhile: they are pinned

@@ -15,18 +15,24 @@ extension Engine {
         } catch {
             return refuse(group, error)
         }
-        var changes: [LocalChange] = []
         for (queued, result) in zip(group, results) {
-            guard case .success(let batch) = result else { continue }
-            if batch.id != 0 { completions.add(queued.acknowledged, for: batch.id) }
-            changes += batch.changes
+            guard case .success(let batch) = result, batch.id != 0 else { continue }
+            completions.add(queued.acknowledged, for: batch.id)
         }
         release(group.count)
-        apply(changes)
-        for (queued, result) in zip(group, results) {
-            queued.committed(result.map { $0.id })
+        let changes = results.map { (try? $0.get().changes) ?? [] }
+        if configuration.joinsSnapshotsOfCommit { apply(Array(changes.joined())) }
+        for (index, queued) in group.enumerated() {
+            if !configuration.joinsSnapshotsOfCommit {
+                finish(
+                    views.apply(
+                        changes[index], before: changes[(index + 1)...], refill: refill))
+            }
+            queued.committed(results[index].map { $0.id })
             // Not in the queue: local only, or without mutations.
-            if case .success((id: 0, _)) = result { queued.acknowledged(.success(())) }
+            if case .success((id: 0, _)) = results[index] {
+                queued.acknowledged(.success(()))
+            }
         }
         observers.pendingWrites.noteChange()
         if remote != nil { remoteStore.fillWritePipeline() }

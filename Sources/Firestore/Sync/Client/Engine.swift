@@ -48,7 +48,9 @@ actor Engine {
     var targets = ActiveTargets()
     var limbo: LimboResolver
     var deliveries: [ID: @Sendable (Result<ViewSnapshot, LarderError>) -> Void] = [:]
-    var loading = LoadingQueries()
+    var loading = LoadingQueries() {
+        didSet { published.isLoading.store(loading.isRunning, ordering: .releasing) }
+    }
     var observers = EngineObservers()
 
     // Writes and bundles.
@@ -89,6 +91,8 @@ actor Engine {
     nonisolated var cacheRules: CacheRules { published.cacheRules.withLock { $0 } }
     /// True if a cache rule evicts documents; needs no lock, because every read asks.
     nonisolated var evictsByRules: Bool { published.evictsByRules.load(ordering: .relaxed) }
+    /// True while the first query of a listener runs.
+    nonisolated var isLoading: Bool { published.isLoading.load(ordering: .acquiring) }
     nonisolated var runner: QueryRunner { session.runner }
     /// Whether the backend is reachable.
     nonisolated var networkState: NetworkState { published.networkState.withLock { $0 } }
@@ -318,6 +322,7 @@ private final class PublishedState: Sendable {
     let networkState: Mutex<NetworkState>
     let cacheRules: Mutex<CacheRules>
     let evictsByRules: Atomic<Bool>
+    let isLoading = Atomic<Bool>(false)
     let lastID = Atomic<Engine.ID>(0)
 
     init(_ session: Session, _ networkState: NetworkState, _ cacheRules: CacheRules) {

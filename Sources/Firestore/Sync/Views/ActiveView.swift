@@ -6,8 +6,8 @@ import LarderQuery
 struct ActiveView: Sendable {
     var view: View
     private(set) var listeners: [Listener] = []
-    /// While the first query runs: the latest states of documents that changed.
-    private var missed: [DocumentPath: Document?]? = [:]
+    /// While the first query runs: what the view misses.
+    private var missed: MissedChanges? = MissedChanges()
 
     struct Listener: Sendable {
         let id: ActiveViews.ListenerID
@@ -33,20 +33,20 @@ struct ActiveView: Sendable {
         return false
     }
 
-    mutating func miss(_ updates: some Sequence<LocalChange>) {
-        for update in updates { missed?.updateValue(update.after, forKey: update.path) }
+    mutating func miss(_ updates: some Sequence<LocalChange>, knowsFormerStates: Bool) {
+        missed?.add(updates, knowsFormerStates: knowsFormerStates)
     }
 
     mutating func discardMissed() {
-        if isLoading { missed = [:] }
+        if isLoading { missed = MissedChanges() }
     }
 
     /// Returns the changes since the query began; nil when it is not running.
-    mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> [LocalChange]? {
+    mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> MissedChanges? {
         guard let missed else { return nil }
         self.missed = nil
         view.syncedDocuments = remoteKeys
-        return missed.map { LocalChange(path: $0.key, before: nil, after: $0.value) }
+        return missed
     }
 
     /// Adds a listener, and delivers the present result to it.

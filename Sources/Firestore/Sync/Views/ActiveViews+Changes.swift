@@ -8,7 +8,8 @@ extension ActiveViews {
         views[view]?.discardMissed()
     }
 
-    /// Applies the first result of a new view, and the changes since its query began.
+    /// Applies the first result of a new view, and then, one by one, the changes since its query
+    /// began.
     ///
     /// Does nothing for a view that has ended or is loaded.
     ///
@@ -16,7 +17,7 @@ extension ActiveViews {
     ///   - result: the output of ``View/computeInitialChanges(_:)`` for the documents of a commit
     ///     since the listener was added.
     ///   - remoteKeys: the documents that the backend is known to have in the query's target.
-    ///   - target: the state of the target, for a view with a remote side.
+    ///   - target: the present state of the target, for a view with a remote side.
     ///   - refill: runs the query on the present store; returns its documents in order, up to the
     ///     limit.
     package mutating func load(
@@ -28,16 +29,44 @@ extension ActiveViews {
         guard let missed = views[view]?.finishLoading(remoteKeys: remoteKeys) else { return step }
         loading.remove(view)
         do throws(LarderError) {
-            var changes = result
-            if !missed.isEmpty {
-                changes = try compute(missed, for: view, after: changes, refill)
+            let first = try compute(missed, for: view, after: result, refill)
+            apply(
+                first, to: view, target: missed.steps.isEmpty ? target : target?.ofEarlierResult,
+                &step)
+            for (index, changes) in missed.steps.enumerated() {
+                let later = missed.steps[(index + 1)...]
+                let update = try compute(
+                    changes.merged, for: view, after: nil, before: later, refill)
+                apply(update, to: view, target: later.isEmpty ? target : nil, &step)
             }
-            apply(changes, to: view, target: target, &step)
         } catch {
             fail(view, error, &step)
         }
+        windows[view] = nil
         step.pinnedPaths = documentIndex.takeChange()
         return step
+    }
+
+    /// The first result of a new view: with the changes that were to be included, and without the
+    /// steps.
+    private mutating func compute(
+        _ missed: MissedChanges, for id: ViewID, after result: View.Update,
+        _ refill: (Query) throws(LarderError) -> [Document]
+    ) throws(LarderError) -> View.Update {
+        var update = result
+        if !missed.included.isEmpty {
+            update = try compute(
+                missed.included.map { LocalChange(path: $0.key, before: nil, after: $0.value) },
+                for: id, after: update, before: [], refill)
+        }
+        guard !missed.steps.isEmpty, let view = views[id]?.view else { return update }
+        let former = missed.steps.joined().formerStates
+        let found =
+            view.query.limit == nil
+            ? Array(update.documents) : try refill(view.query.extended(by: former.count))
+        let matcher = try prepared.matcher(of: view.query, for: id)
+        return view.computeInitialChanges(
+            found.replacing(former, matching: matcher, by: view.documents.comparator))
     }
 
     /// Applies the changes of commits to all views, as one step.
@@ -47,12 +76,13 @@ extension ActiveViews {
     ///   - knowsFormerStates: whether the changes have former states, which loading views rely on.
     ///   - targets: changes of the views' targets.
     ///   - pendingResets: views whose targets are requested again from scratch.
-    ///   - refill: runs a query on the store with all changes; returns its documents in order, up
-    ///     to the limit.
+    ///   - later: the changes of later steps of the same commit, in order.
+    ///   - refill: runs a query on the store with all changes, later ones too; returns its documents
+    ///     in order, up to the limit.
     package mutating func apply(
         _ changes: [LocalChange], knowsFormerStates: Bool = true,
         targets: [ViewID: View.TargetChange] = [:],
-        pendingResets: Set<ViewID> = [],
+        pendingResets: Set<ViewID> = [], before later: ArraySlice<[LocalChange]> = [],
         refill: (Query) throws(LarderError) -> [Document]
     ) -> ActiveViews.Effects {
         var step = ActiveViews.Effects()
@@ -72,11 +102,12 @@ extension ActiveViews {
             guard let index = views.index(forKey: view) else { continue }
             let updates = positions.lazy.map { changes[$0] }
             if views.values[index].isLoading {
-                views.values[index].miss(updates)
+                views.values[index].miss(updates, knowsFormerStates: knowsFormerStates)
                 continue
             }
             do throws(LarderError) {
-                let changes = try compute(updates, for: view, after: nil, refill)
+                let changes = try compute(
+                    updates, for: view, after: nil, before: later, refill)
                 apply(
                     changes, to: view, target: targets[view],
                     isPendingReset: pendingResets.contains(view), &step)
@@ -84,6 +115,7 @@ extension ActiveViews {
                 fail(view, error, &step)
             }
         }
+        if later.isEmpty, !windows.isEmpty { windows = [:] }
         step.pinnedPaths = documentIndex.takeChange()
         return step
     }
@@ -111,6 +143,7 @@ extension ActiveViews {
 
     private mutating func compute(
         _ updates: some Collection<LocalChange>, for id: ViewID, after previous: View.Update?,
+        before later: ArraySlice<[LocalChange]>,
         _ refill: (Query) throws(LarderError) -> [Document]
     ) throws(LarderError) -> View.Update {
         guard let view = views[id]?.view else {
@@ -118,33 +151,33 @@ extension ActiveViews {
         }
         let matcher = updates.isEmpty ? nil : try prepared.matcher(of: view.query, for: id)
         let changes = view.computeChanges(updates, matcher: matcher, after: previous)
-        guard changes.needsRefill else { return changes }
-        let result = try refill(view.query)
+        if let matcher { windows[id]?.apply(updates, matching: matcher) }
+        guard changes.needsRefill, let limit = view.query.limit else { return changes }
+        let result: [Document]
+        if later.isEmpty, windows[id] == nil {
+            result = try refill(view.query)
+        } else {
+            result = try window(of: view, id, before: later, refill).results(limit)
+        }
         // The result is all that the limit lets in, so that no further refill can be needed.
         return view.computeChanges(
             result.lazy.map { LocalChange(path: $0.path, before: nil, after: $0) },
             matcher: nil, after: changes)
     }
-}
 
-extension [LocalChange] {
-    /// The changes with one per document, from the first state to the last.
-    fileprivate var merged: [LocalChange] {
-        // One commit changes a document once.
-        if Set(lazy.map(\.path)).count == count { return self }
-        var positions: [DocumentPath: Int] = [:]
-        var merged: [LocalChange] = []
-        merged.reserveCapacity(count)
-        for change in self {
-            if let position = positions[change.path] {
-                merged[position] = LocalChange(
-                    path: change.path, before: merged[position].before, after: change.after,
-                    revertsWrites: merged[position].revertsWrites || change.revertsWrites)
-            } else {
-                positions[change.path] = merged.count
-                merged.append(change)
-            }
-        }
-        return merged
+    /// The window of a limited view for the rest of a commit, which is made when there is none.
+    private mutating func window(
+        of view: View, _ id: ViewID, before later: ArraySlice<[LocalChange]>,
+        _ refill: (Query) throws(LarderError) -> [Document]
+    ) throws(LarderError) -> CommitWindow {
+        if let window = windows[id] { return window }
+        let former = later.joined().formerStates
+        let found = try refill(view.query.extended(by: former.count))
+        let matcher = try prepared.matcher(of: view.query, for: id)
+        let comparator = view.documents.comparator
+        let window = CommitWindow(
+            found.replacing(former, matching: matcher, by: comparator), by: comparator)
+        windows[id] = window
+        return window
     }
 }

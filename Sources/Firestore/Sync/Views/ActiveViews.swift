@@ -29,6 +29,8 @@ package struct ActiveViews: Sendable {
     var unconfirmed: Set<ViewID> = []
     /// Views whose first query is running.
     var loading: Set<ViewID> = []
+    /// What limited views are refilled from until the last step of a commit.
+    var windows: [ViewID: CommitWindow] = [:]
     private var lastNumber = 0
     /// True if the store has all documents that there are, and no backend others.
     private let isAuthoritative: Bool
@@ -180,6 +182,7 @@ package struct ActiveViews: Sendable {
         prepared.remove(id)
         loading.remove(id)
         unconfirmed.remove(id)
+        windows[id] = nil
         documentIndex.removeAll(of: active.view.documents, view: id)
     }
 }

@@ -146,6 +146,9 @@ extension View {
             self.hasResumeToken = hasResumeToken
             self.readTime = readTime
         }
+
+        /// The same for an earlier result, for which the target was not complete.
+        var ofEarlierResult: TargetChange { TargetChange(hasResumeToken: hasResumeToken) }
     }
 
     /// A computed update of a view, before it is applied.

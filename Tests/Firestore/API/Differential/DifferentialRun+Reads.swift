@@ -219,6 +219,9 @@ final class DifferentialListener: Sendable {
         state.withLock { ($0.documents, $0.violation) }
     }
 
+    /// The number of snapshots so far.
+    var snapshotCount: Int { state.withLock { $0.count } }
+
     private func hear(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
         state.withLock { state in
             guard let snapshot else {
