@@ -52,7 +52,9 @@ extension [Document] {
         by comparator: DocumentComparator
     ) -> [Document] {
         var documents = filter { states[$0.path] == nil }
-        for case let state? in states.values where matcher.matches(state) { documents.append(state) }
+        for case let state? in states.values where matcher.matches(state) {
+            documents.append(state)
+        }
         return documents.sorted { comparator.compare($0, $1) == .orderedAscending }
     }
 }

@@ -126,7 +126,8 @@ struct SnapshotOrderTests {
         #expect(count == 501 && snapshotCount <= 33)
     }
 
-    @Test("When a write has returned, the listeners before it have seen it", arguments: [true, false])
+    @Test(
+        "When a write has returned, the listeners before it have seen it", arguments: [true, false])
     func returned(isLocal: Bool) async throws {
         let world = try World()
         let db = try open(isLocal: isLocal) {
