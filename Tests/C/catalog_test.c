@@ -2,6 +2,7 @@
  * catalog_test.c - names and their numbers (catalog.c): given once, kept while anything mentions
  * them, never given again; counts of collections; what a transaction remembers.
  */
+#include "documents/documents.h"
 #include "index_kit.h"
 #include "store.h"
 #include "store/catalog.h"
@@ -282,6 +283,71 @@ static void wrong_names_are_refused(void) {
     store_close(env);
 }
 
+static int32_t put_new(larder_txn *txn, const char *name) {
+    larder_document_info info;
+    larder_document_info_init(&info, sizeof info);
+    info.version = (larder_time){.seconds = 1};
+    return larder_document_put(txn, test_text(name), &info, kit_record("n=1"), &test_error);
+}
+
+/* Firestore has one spelling of each number, and 0 is none of them. */
+static void a_new_numeric_id_is_spelled_canonically(void) {
+    static const char *const numbers[] = {"1", "-1", "10", "9223372036854775807",
+                                          "-9223372036854775808"};
+    static const char *const others[] = {"",    "0",  "-0", "00",  "07", "-01",
+                                         "007", "+1", "-",  "abc", "1a", "9223372036854775808"};
+    static const char *const plain[] = {"_", "__", "___", "____", "__id7_", "_id7__", "__id7__x"};
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    char name[64];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        snprintf(name, sizeof name, "c/__id%s__", numbers[i]);
+        CHECK_OK(put_new(txn, name));
+        snprintf(name, sizeof name, "__id%s__/a", numbers[i]);
+        CHECK_STATUS(put_new(txn, name), LARDER_E_INVALID_NAME);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        snprintf(name, sizeof name, "c/__id%s__", others[i]);
+        CHECK_STATUS(put_new(txn, name), LARDER_E_INVALID_NAME);
+        int64_t batch;
+        larder_mutation_document document = {.name = test_text(name)};
+        CHECK_STATUS(larder_mutation_append(txn, test_text("ada"), (larder_time){.seconds = 1},
+                                            &document, 1, test_text("m"), &batch, NULL),
+                     LARDER_E_INVALID_NAME);
+        snprintf(name, sizeof name, "c/__id%s__/d/e", others[i]);
+        CHECK_STATUS(put_new(txn, name), LARDER_E_INVALID_NAME);
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        snprintf(name, sizeof name, "%s/%s", plain[i], plain[i]);
+        CHECK_OK(put_new(txn, name));
+    }
+    CHECK_STATUS(put_new(txn, "c/_____"), LARDER_E_INVALID_NAME);
+    larder_txn_abort(txn);
+    store_close(env);
+}
+
+static void ids_of_earlier_versions_can_be_read_and_deleted(void) {
+    static const char *const names[] = {"c/__id0__", "c/__id07__", "__id7__/a"};
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    larder_document_info info;
+    larder_document_info_init(&info, sizeof info);
+    info.version = (larder_time){.seconds = 1};
+    for (size_t i = 0; i < 3; i++) {
+        larder_document document;
+        CHECK_OK(larder__document_put_again(txn, test_text(names[i]), &info, kit_record("n=1"),
+                                            &test_error));
+        CHECK_OK(larder_document_get(txn, test_text(names[i]), &document, &test_error));
+        kit_overlay(txn, "ada", names[i], "n=2");
+        kit_put_absent(txn, names[i]);
+    }
+    CHECK_EQ(larder__document_put_again(txn, test_text("c/__id__"), &info, kit_record("n=1"), NULL),
+             LARDER_E_INVALID_NAME);
+    store_commit(txn);
+    store_check(env);
+    store_close(env);
+}
+
 static const test_case cases[] = {
     {"rows have their documented bytes", rows_have_their_documented_bytes},
     {"a number is kept and never given again", a_number_is_kept_and_never_given_again},
@@ -294,5 +360,8 @@ static const test_case cases[] = {
      what_is_remembered_holds_in_its_snapshot_only},
     {"an abort forgets the names it made", an_abort_forgets_the_names_it_made},
     {"wrong names are refused", wrong_names_are_refused},
+    {"a new numeric id is spelled canonically", a_new_numeric_id_is_spelled_canonically},
+    {"ids of earlier versions can be read and deleted",
+     ids_of_earlier_versions_can_be_read_and_deleted},
 };
 TEST_SUITE(catalog, cases);

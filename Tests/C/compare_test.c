@@ -240,9 +240,13 @@ static void references_are_ordered_by_segments(void) {
         make_reference("a/b/c"), NEXT, make_reference("a/c"), NEXT,
         /* byte-wise, "a-b" and "a.b" would come before "a/b" */
         make_reference("a\x01/a"), NEXT, make_reference("a-"), NEXT, make_reference("a-/b"), NEXT,
-        make_reference("a.b/c"), NEXT, make_reference("aa"), NEXT, make_reference("c/__id10__"),
-        NEXT, /* no rule for numeric ids here */
-        make_reference("c/__id9__"), END};
+        make_reference("a.b/c"), NEXT, make_reference("aa"), NEXT,
+        make_reference("c/__id-9223372036854775808__"), NEXT, make_reference("c/__id-1__"), NEXT,
+        make_reference("c/__id9__"), NEXT, make_reference("c/__id9__/__id1__"), NEXT,
+        make_reference("c/__id9__/a"), NEXT, make_reference("c//__id09__"), NEXT,
+        make_reference("c/__id10__"), NEXT, make_reference("c/__id9223372036854775807__"), NEXT,
+        make_reference("c/0"), NEXT, make_reference("c/__id9223372036854775808__"), NEXT,
+        make_reference("c/__id_"), NEXT, make_reference("c/a"), END};
     check_order("references", values);
 }
 

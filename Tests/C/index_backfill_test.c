@@ -1,4 +1,5 @@
 /* index_backfill_test.c - back-fill and drop in bounded steps. */
+#include "documents/index.h"
 #include "index_kit.h"
 #include "store.h"
 
@@ -221,12 +222,106 @@ static void an_unfinished_drop_can_be_found(void) {
     store_close(env);
 }
 
+/* ---- indexes of earlier versions ---- */
+
+/* The order bytes that versions up to 0.2 had for a reference to c/__id7__. */
+static const uint8_t earlier_bytes[] = "\x25"
+                                       "c\0\2__id7__\0\1";
+
+static larder__key entry_key(const uint64_t *user, uint32_t id, larder_bytes order,
+                             const char *document) {
+    larder__key key;
+    larder__index_prefix(&key, user, id, 1);
+    larder__key_append(&key, order.data, order.size_bytes);
+    larder__key_append(&key, document, strlen(document));
+    return key;
+}
+
+/* Makes an index what it was: with other bytes in place of those of one document and overlay. */
+static void make_earlier(larder_txn *txn, uint32_t id, uint8_t state) {
+    const uint64_t ada = 1, *users[] = {NULL, &ada};
+    static const char *const documents[] = {"2", "5"};
+    larder__index_row row;
+    uint8_t definition[64];
+    CHECK_OK(larder__index_commit(txn, &test_error));
+    larder_usage before = larder__index_usage(txn);
+    for (size_t i = 0; i < 2; i++) {
+        larder__table table = i == 0 ? LARDER__INDEX_ENTRIES : LARDER__OVERLAY_ENTRIES;
+        larder_bytes none = larder__bytes(NULL, 0);
+        larder_bytes earlier = larder__bytes(earlier_bytes, sizeof earlier_bytes - 1);
+        larder__key now = entry_key(users[i], id, kit_order("asc &'c/__id7__'"), documents[i]);
+        larder__key then = entry_key(users[i], id, earlier, documents[i]);
+        CHECK_OK(larder__table_remove(txn, table, larder__key_bytes(&now), &test_error));
+        CHECK_OK(larder__table_put(txn, table, larder__key_bytes(&then), none, &test_error));
+    }
+    int64_t more = larder__index_usage(txn).size_bytes - before.size_bytes;
+    CHECK_OK(larder__index_read(txn, id, &row, &test_error));
+    memcpy(definition, row.definition.data, row.definition.size_bytes);
+    const int64_t counts[] = {row.entry_count, row.size_bytes + more, 4};
+    CHECK_OK(larder__index_row_put(txn, id, state, counts,
+                                   larder__bytes(definition, row.definition.size_bytes),
+                                   larder__bytes(NULL, 0), &test_error));
+    larder__index_changed(txn, txn->env->indexes);
+}
+
+static void an_index_of_an_earlier_version_is_built_again(void) {
+    for (uint8_t state = 1; state <= 2; state++) {
+        larder_env *env = store_open();
+        larder_txn *txn = store_write(env);
+        uint32_t id = kit_define(txn, "c", "r asc");
+        kit_put(txn, "c/1", "r=&'c/__id12__'");
+        kit_put(txn, "c/2", "r=&'c/__id7__'");
+        kit_put(txn, "c/3", "r=&'c/a'");
+        kit_put(txn, "c/4", "r=1");
+        kit_overlay(txn, "ada", "c/5", "r=&'c/__id7__'");
+        make_earlier(txn, id, state);
+        store_commit(txn);
+        store_check(env);
+        const larder_txn *read = store_read(env);
+        CHECK_EQ(kit_index(read, id).complete, 0);
+        larder_txn_end_read(read);
+
+        /* Until then it is maintained as an index that is being built. */
+        txn = store_write(env);
+        CHECK_EQ(kit_define(txn, "c", "r asc"), id);
+        kit_put(txn, "c/2", "r=&'c/__id13__'");
+        kit_remove(txn, "c/3");
+        store_commit(txn);
+        store_check(env);
+
+        int32_t status;
+        int steps = 0;
+        do {
+            txn = store_write(env);
+            int64_t done, total;
+            status = larder_index_backfill(txn, id, 1, 0, &done, &total, &test_error);
+            CHECK(status == LARDER_MORE || status == LARDER_OK);
+            kit_check_counts(txn);
+            if (steps == 1) kit_put(txn, "c/6", "r=&'c/__id-1__'");
+            store_commit(txn);
+            store_check(env);
+        } while (status == LARDER_MORE && ++steps < 50);
+        CHECK(steps > 6);
+        txn = store_write(env);
+        CHECK_EQ(kit_index(txn, id).complete, 1);
+        CHECK_EQ(kit_index(txn, id).entry_count, 5);
+        CHECK_NAMES(kit_all(txn, id), "c/4 c/6 c/1 c/2");
+        larder_scan_options options = kit_options(LARDER_SCAN_LOCAL_VIEW, NULL, NULL);
+        options.user = test_text("ada");
+        CHECK_NAMES(kit_scan(txn, id, "", &options), "c/4 c/6 c/5 c/1 c/2");
+        larder_txn_abort(txn);
+        store_close(env);
+    }
+}
+
 static const test_case cases[] = {
     {"back-fill runs in steps", backfill_runs_in_steps},
     {"back-fill with writes between steps", backfill_with_writes_between_steps},
     {"back-fill covers overlays", backfill_covers_overlays},
     {"back-fill keeps to its time", backfill_keeps_to_its_time},
     {"a new index of an empty group is complete", a_new_index_of_an_empty_group_is_complete},
+    {"an index of an earlier version is built again",
+     an_index_of_an_earlier_version_is_built_again},
     {"drop runs in steps", drop_runs_in_steps},
     {"an unfinished drop can be found", an_unfinished_drop_can_be_found},
 };

@@ -99,6 +99,9 @@ static void build_value(larder_builder *builder, const char **at) {
     } else if (take(at, "@")) {
         larder_time time = {.seconds = strtoll(*at, (char **)(uintptr_t)at, 10)};
         CHECK_OK(larder_builder_timestamp(builder, time, &test_error));
+    } else if (take(at, "&'")) {
+        CHECK_OK(larder_builder_reference(builder, take_word(at, "'"), &test_error));
+        take(at, "'");
     } else if (take(at, "nan")) {
         CHECK_OK(larder_builder_double(builder, (double)NAN, &test_error));
     } else if (take(at, "null")) {

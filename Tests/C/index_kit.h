@@ -3,7 +3,7 @@
  * expected documents as text.
  *
  * Values: 12  -0.5  nan  null  true  'text'  x*300  x*300+'text' (300 times x, then text)
- * @5 (timestamp, in seconds)  [1, 'a']  {k: 1}. A record: "a=1 b='x' tags=[1, 2]".
+ * @5 (timestamp, in seconds)  &'c/1' (reference)  [1, 'a']  {k: 1}. A record: "a=1 b='x' tags=[1, 2]".
  */
 #ifndef LARDER_TEST_INDEX_KIT_H
 #define LARDER_TEST_INDEX_KIT_H

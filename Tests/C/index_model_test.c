@@ -57,7 +57,7 @@ static int compare_names(const void *left, const void *right) {
 }
 
 static void make_names(void) {
-    static const char *const ids[] = {"1", "5", "50", "__id7__", "__id007__", "a"};
+    static const char *const ids[] = {"1", "5", "50", "__id7__", "__id70__", "a"};
     size_t n = 0;
     for (size_t c = 0; c < 6; c++) {
         for (size_t i = 0; i < 6; i++)

@@ -3,7 +3,9 @@
 #include "make.h"
 #include "test.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- making ---- */
 
@@ -109,11 +111,33 @@ static size_t split_segments(larder_bytes path, larder_bytes *segments) {
 
 static int compare_sizes(size_t a, size_t b) { return a < b ? -1 : a > b; }
 
+/* The number of a numeric id, in any spelling: false for every other segment. */
+static bool number_of(larder_bytes segment, long long *number) {
+    char text[40], *end;
+    if (segment.size_bytes < 7 || segment.size_bytes >= sizeof text) return false;
+    memcpy(text, segment.data, segment.size_bytes);
+    text[segment.size_bytes] = 0;
+    if (strncmp(text, "__id", 4) != 0 || !strchr("-0123456789", text[4])) return false;
+    errno = 0;
+    *number = strtoll(text + 4, &end, 10);
+    return errno == 0 && end == text + segment.size_bytes - 2 && strcmp(end, "__") == 0;
+}
+
+/* Numbers in front; the shortest spelling of each first. */
+static int compare_segments(larder_bytes a, larder_bytes b) {
+    long long x, y;
+    bool a_is_number = number_of(a, &x), b_is_number = number_of(b, &y);
+    if (a_is_number != b_is_number) return a_is_number ? -1 : 1;
+    if (a_is_number && x != y) return x < y ? -1 : 1;
+    if (a_is_number && a.size_bytes != b.size_bytes) return a.size_bytes < b.size_bytes ? -1 : 1;
+    return compare_bytes(a, b);
+}
+
 static int compare_references(larder_bytes a, larder_bytes b) {
     larder_bytes x[130], y[130];
     size_t x_count = split_segments(a, x), y_count = split_segments(b, y);
     for (size_t i = 0; i < x_count && i < y_count; i++) {
-        int order = compare_bytes(x[i], y[i]);
+        int order = compare_segments(x[i], y[i]);
         if (order) return order;
     }
     return compare_sizes(x_count, y_count);

@@ -141,12 +141,14 @@ static larder_bytes random_content(void) {
 }
 
 static larder_bytes random_reference(void) {
-    static const char *const segments[] = {"a", "b", "a\x01", "ab", "__id7__", "", "a.", "a-"};
+    static const char *const segments[] = {"a",         "b",         "a\x01",  "ab",
+                                           "__id7__",   "",          "a.",     "a-",
+                                           "__id-12__", "__id256__", "__id7_", "__id10__"};
     char text[256] = "";
     size_t count = test_random_below(5);
     for (size_t i = 0; i < count; i++) {
         if (i > 0 || test_random_below(4) == 0) strcat(text, "/");
-        strcat(text, segments[test_random_below(8)]);
+        strcat(text, segments[test_random_below(12)]);
     }
     return make_copy(test_text(text));
 }

@@ -20,7 +20,7 @@ static void make(void) {
     size_t n = 0;
     strcpy(ids[n++], "__id-9223372036854775808__");
     strcpy(ids[n++], "__id7__");
-    strcpy(ids[n++], "__id007__");
+    strcpy(ids[n++], "__id8__");
     strcpy(ids[n++], "__id10__");
     strcpy(ids[n++], "A");
     strcpy(ids[n++], "SF");

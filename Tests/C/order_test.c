@@ -40,6 +40,12 @@ static void golden_order_bytes(void) {
     CHECK_BYTES(ascending(make_bytes(TEST_BYTES("\xff"))), make_hex("1e ff 0001"));
     CHECK_BYTES(ascending(make_reference("a//b/")), make_hex("25 61 0002 62 0001"));
     CHECK_BYTES(ascending(make_reference("")), make_hex("25 0001"));
+    CHECK_BYTES(ascending(make_reference("a/__id7__")),
+                make_hex("25 61 0002 0003 8000000000000007 0001"));
+    CHECK_BYTES(ascending(make_reference("__id-1__/b")),
+                make_hex("25 0003 7fffffffffffffff 0002 62 0001"));
+    CHECK_BYTES(ascending(make_reference("__id07__")),
+                make_hex("25 0003 8000000000000007 5f5f696430375f5f 0001"));
     CHECK_BYTES(ascending(make_geo_point(1, -0.0)),
                 make_hex("2d bff0000000000000 8000000000000000"));
     CHECK_BYTES(ascending(make_array(2, make_null(), make_array(0))), make_hex("32 05 3201 01"));

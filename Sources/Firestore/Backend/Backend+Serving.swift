@@ -66,12 +66,14 @@ extension Backend {
     /// - Parameter memory: is charged for the documents that are held.
     /// - Returns: the values in the order of the aggregates, and the version of the commit.
     package func aggregates(
-        _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
+        _ aggregates: [Aggregate], over query: Query, offset: Int = 0,
+        as credentials: Credentials,
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none,
         memory: MemoryAccount? = nil
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
         try core.aggregate(
-            aggregates, over: query, as: credentials, in: transaction, asOf: moment, memory: memory)
+            aggregates, over: query, offset: offset, as: credentials, in: transaction,
+            asOf: moment, memory: memory)
     }
 
     /// Commits one change and completes with the resulting document; returns immediately.

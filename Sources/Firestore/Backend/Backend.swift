@@ -137,7 +137,9 @@ extension Backend: Remote {
         _ completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void
     ) {
         core.answer(completion) { core throws(LarderError) in
-            try core.aggregate(aggregates, over: target.query, as: credentials, in: nil).values
+            try core.aggregate(
+                aggregates, over: target.aggregatedQuery, as: credentials, in: nil
+            ).values
         }
     }
 

@@ -75,8 +75,9 @@ extension BackendCore {
     /// Aggregations over the documents that match a query, in the order of the aggregates, and the
     /// version of the commit.
     nonisolated func aggregate(
-        _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
-        in transaction: TransactionID?, asOf moment: SnapshotVersion = .none,
+        _ aggregates: [Aggregate], over query: Query, offset: Int = 0,
+        as credentials: Credentials, in transaction: TransactionID?,
+        asOf moment: SnapshotVersion = .none,
         memory: MemoryAccount? = nil
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
         try check(query, rulesCheck(credentials))
@@ -86,9 +87,10 @@ extension BackendCore {
         let version = try read(in: transaction, asOf: moment) {
             (snapshot, _, reads) throws(LarderError) in
             values = try runner.aggregate(
-                aggregates, over: query, in: snapshot, charge: memory?.queryCharge
+                aggregates, over: query, offset: offset, in: snapshot,
+                charge: memory?.queryCharge
             ).values
-            reads.add(query, values)
+            reads.add(query, offset: offset, values)
         }
         return (aggregates.map { values[$0] ?? .null }, version)
     }

@@ -25,7 +25,7 @@ struct AggregateAccumulator {
 
     /// Adds a matching document.
     ///
-    /// Allocates only for a new minimum or maximum.
+    /// Allocates only for a field's first double and for a new minimum or maximum.
     mutating func add(_ record: borrowing RecordView) throws(LarderError) {
         count += 1
         for position in sums.indices { try sums[position].add(record) }
@@ -53,13 +53,10 @@ struct AggregateAccumulator {
     }
 }
 
-/// The sum of a field's numbers; integers are summed exactly, in any order.
+/// The sum of a field's numbers, exact in any order.
 private struct NumberSum {
     private let field: PreparedField
-    private var integers: Int128 = 0
-    private var doubles = 0.0
-    private var integerCount: Int64 = 0
-    private var doubleCount: Int64 = 0
+    private var numbers = ExactSum()
 
     init(_ path: FieldPath) {
         field = PreparedField(path)
@@ -73,33 +70,19 @@ private struct NumberSum {
             guard let number = try record.withValue(at: field, { $0.integer }) ?? nil else {
                 return
             }
-            integers += Int128(number)
-            integerCount += 1
+            numbers.add(number)
         case .double?:
             guard let number = try record.withValue(at: field, { $0.double }) ?? nil else { return }
-            doubles += number
-            doubleCount += 1
+            numbers.add(number)
         default: break
         }
     }
 
     /// An integer if all numbers are integers and their sum is in range, otherwise a double.
-    var sum: Value {
-        if doubleCount == 0, let integer = Int64(exactly: integers) { return .integer(integer) }
-        return .double(total)
-    }
+    var sum: Value { numbers.integer.map { .integer($0) } ?? .double(numbers.double) }
 
     /// A double; null without numbers.
-    var average: Value {
-        let count = integerCount + doubleCount
-        return count == 0 ? .null : .double(total / Double(count))
-    }
-
-    private var total: Double {
-        // Without integers, zero is not added, so that a sum of -0.0 is preserved.
-        if integerCount == 0 { return doubleCount == 0 ? 0 : doubles }
-        return doubleCount == 0 ? Double(integers) : Double(integers) + doubles
-    }
+    var average: Value { numbers.average.map { .double($0) } ?? .null }
 }
 
 /// The first or last value of a field in Firestore's order.

@@ -6,45 +6,56 @@ extension QueryRunner {
     /// Aggregations over the documents that a query matches in the local view, with its limit and
     /// cursors.
     ///
+    /// Every aggregation is over the documents that have all aggregated fields, and with a limit or
+    /// an offset in the order of these; see ``LarderQuery/Query/ordered(for:)``.
+    ///
     /// A count alone reads no document where an index has exactly the matches, or where all
     /// documents of a collection are counted; a minimum or maximum reads one where an index has
     /// the field's order.
     ///
-    /// - Parameter charge: is charged for the documents that are held; only a query with a limit
-    ///   holds some.
+    /// - Parameters:
+    ///   - offset: the number of documents to skip before the limit applies.
+    ///   - charge: is charged for the documents that are held; only a query with a limit or an
+    ///     offset holds some.
     /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
     ///   that validation refuses, too; errors of the charge.
     package func aggregate<T: ReadableTransaction & ~Copyable>(
-        _ aggregates: [Aggregate], over query: Query, in transaction: borrowing T,
-        charge: QueryCharge? = nil
+        _ aggregates: [Aggregate], over query: Query, offset: Int = 0,
+        in transaction: borrowing T, charge: QueryCharge? = nil
     ) throws(LarderError) -> AggregateResult {
         let start = ContinuousClock.now
-        var result = try figures(aggregates, query, transaction, charge)
+        let selection = QuerySelection(query.ordered(for: aggregates), offset: offset)
+        var result = try figures(aggregates, selection, transaction, charge)
         result.execution.microseconds = start.microsecondsSince
         return result
     }
 
     private func figures<T: ReadableTransaction & ~Copyable>(
-        _ aggregates: [Aggregate], _ query: Query, _ transaction: borrowing T,
+        _ aggregates: [Aggregate], _ selection: QuerySelection, _ transaction: borrowing T,
         _ charge: QueryCharge?
     ) throws(LarderError) -> AggregateResult {
+        let (query, offset) = (selection.queryWithOffset, selection.offset)
         if aggregates.allSatisfy({ $0 == .count }),
             let result = try countedOnly(query, transaction)
         {
+            return result.dropping(offset)
+        }
+        let tested = query.requiringFields(of: aggregates)
+        if offset == 0, let result = try extremesOnly(aggregates, tested, transaction) {
             return result
         }
-        if let result = try extremesOnly(aggregates, query, transaction) { return result }
         var accumulator = AggregateAccumulator(aggregates)
         let ordering = ResultOrdering(query)
         let choice = try plan(query, ordering, in: transaction)
-        let run = try QueryRun(query, ordering, choice, user: user, charge: charge)
-        if ordering.limit == nil {
+        let run = try QueryRun(tested, ordering, choice, user: user, charge: charge)
+        if ordering.limit == nil, offset == 0 {
             try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
                 try accumulator.add(entry.record)
                 return .continue
             }
         } else {
-            for document in try run.documents(of: choice.plan, in: transaction) {
+            let documents = try run.documents(of: choice.plan, in: transaction)
+            for document in try selection.selected(from: documents) {
                 guard let record = document.record else { continue }
                 try record.withView { (record) throws(LarderError) in
                     try accumulator.add(record)
@@ -133,7 +144,7 @@ extension QueryRunner {
             var first = query
             first.explicitOrders =
                 [Order(path, isDescending: isDescending)]
-                + query.explicitOrders.filter { $0.path != path }
+                + query.explicitOrders.filter { $0.path != path && !$0.path.isDocumentID }
             first.limit = .first(1)
             let choice = try plan(first, ResultOrdering(first), in: transaction)
             guard choice.plan.providedOrder.leads, case .index = choice.plan else { return nil }
@@ -149,6 +160,15 @@ extension QueryRunner {
         }
         execution.documentsReturned = 0
         return AggregateResult(values: values, execution: execution)
+    }
+}
+
+extension AggregateResult {
+    /// The result of a count without skipped documents.
+    fileprivate func dropping(_ offset: Int) -> AggregateResult {
+        guard offset > 0, case .integer(let count)? = values[.count] else { return self }
+        return AggregateResult(
+            values: [.count: .integer(max(count - Int64(offset), 0))], execution: execution)
     }
 }
 

@@ -122,12 +122,14 @@ struct BackendQueryTests {
         let query = Query(
             .collection(try CollectionPath("c")),
             filters: [.field(FieldFilter(field, .lessThan, 2))])
-        let values: [Value] = try backend.answer {
-            backend.backend.aggregate(
-                [.sum(field), .count, .average(field), .average(missing)],
-                over: query.target, as: Credentials(), $0)
+        func values(_ aggregates: [Aggregate]) throws -> [Value] {
+            try backend.answer {
+                backend.backend.aggregate(aggregates, over: query.target, as: Credentials(), $0)
+            }
         }
-        #expect(values == [3, 6, 0.5, .null])
+        #expect(try values([.sum(field), .count, .average(field)]) == [3, 6, 0.5])
+        // No document has both fields.
+        #expect(try values([.sum(field), .count, .average(missing)]) == [0, 0, .null])
     }
 
     @Test("A query that is not sound is refused")

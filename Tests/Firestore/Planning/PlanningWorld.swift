@@ -88,8 +88,12 @@ final class PlanningWorld {
 
     func ids(_ query: Query) throws -> [String] { try run(query).documents.map(\.id) }
 
-    func aggregate(_ aggregates: [Aggregate], _ query: Query) throws -> AggregateResult {
-        try store.read { try runner.aggregate(aggregates, over: query, in: $0) }
+    func aggregate(
+        _ aggregates: [Aggregate], _ query: Query, offset: Int = 0
+    ) throws -> AggregateResult {
+        try store.read {
+            try runner.aggregate(aggregates, over: query, offset: offset, in: $0)
+        }
     }
 
     func reference(_ path: DocumentPath) -> Value {

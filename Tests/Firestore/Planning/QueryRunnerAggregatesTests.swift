@@ -31,7 +31,7 @@ struct QueryRunnerAggregatesTests {
         try world.put("x", ["other": 1])
         let aggregates: [Aggregate] = [.count, .sum(n), .average(n), .minimum(n), .maximum(n)]
         let values = try world.aggregate(aggregates, all).values
-        #expect(values[.count] == 1 && values[.sum(n)] == 0 && values[.average(n)] == .null)
+        #expect(values[.count] == 0 && values[.sum(n)] == 0 && values[.average(n)] == .null)
         #expect(values[.minimum(n)] == .null && values[.maximum(n)] == .null)
     }
 
@@ -134,5 +134,83 @@ struct QueryRunnerAggregatesTests {
         query.end = Bound([50], isInclusive: false)
         let values = try world.aggregate([.count, .sum(n), .minimum(n)], query).values
         #expect(values[.count] == 10 && values[.sum(n)] == 445 && values[.minimum(n)] == 40)
+    }
+
+    // MARK: Documents without a field
+
+    /// As Firestore's emulator answers.
+    @Test("every aggregation is over the documents that have all aggregated fields")
+    func fields() throws {
+        let (x, y) = (try FieldPath("x"), try FieldPath("y"))
+        let documents: [(String, MapValue)] = [
+            ("a", ["x": 1, "y": 10]), ("b", ["y": 20]), ("c", ["x": "t", "y": 30]),
+            ("d", ["x": 4]), ("e", ["x": 5, "y": 50]), ("f", ["z": 1]),
+        ]
+        for (id, fields) in documents { try world.put(id, fields) }
+        func check(
+            _ query: Query, offset: Int = 0, _ aggregates: [Aggregate], _ expected: [Value]
+        ) throws {
+            let found = try world.aggregate(aggregates, query, offset: offset).values
+            #expect(aggregates.map { found[$0] } == expected, "\(query)")
+        }
+        try check(all, [.count], [6])
+        try check(all, [.count, .sum(x)], [4, 10])
+        try check(all, [.count, .sum(x), .sum(y)], [3, 6, 90])
+        try check(all, [.count, .average(x)], [4, .double(10.0 / 3)])
+        try check(all, [.count, .minimum(x), .maximum(y)], [3, 1, 50])
+        try check(all, offset: 1, [.count], [5])
+        try check(all, offset: 1, [.count, .sum(x)], [3, 9])
+        try check(all, offset: 10, [.count, .sum(x), .average(x)], [0, 0, .null])
+        var query = all
+        query.limit = .first(1)
+        try check(query, offset: 1, [.count, .sum(x)], [1, 4])
+        try check(query, offset: 1, [.average(x), .maximum(x)], [4.0, 4])
+        query.limit = .first(3)
+        try check(query, [.count, .sum(x)], [3, 10])
+        query.limit = .first(2)
+        try check(query, [.count, .sum(y), .sum(x)], [2, 60, 6])
+        query.explicitOrders = [Order(y, isDescending: true)]
+        try check(query, [.count, .sum(x)], [2, 5])
+        query.limit = nil
+        query.end = Bound([20], isInclusive: true)
+        try check(query, [.count, .sum(x)], [2, 5])
+        query = all
+        query.filters = [.field(FieldFilter(y, .greaterThanOrEqual, 20))]
+        try check(query, [.count, .sum(x)], [2, 5])
+        // By name the fields are required, but do not order.
+        query = Query(all.source, orders: [Order(.documentID)], limit: .first(2))
+        query.start = Bound(
+            [world.reference(try world.collections[0].document("b"))], isInclusive: true)
+        try check(query, [.count, .sum(x)], [2, 4])
+    }
+
+    @Test("with a limit and an inequality its field is the first order")
+    func limitedByInequality() throws {
+        let (x, y) = (try FieldPath("x"), try FieldPath("y"))
+        let documents: [(String, MapValue)] = [
+            ("a", ["x": 1, "y": 40]), ("b", ["x": 2, "y": 30]), ("c", ["x": 3, "y": 20]),
+            ("d", ["x": "t", "y": 50]), ("e", ["y": 60]),
+        ]
+        for (id, fields) in documents { try world.put(id, fields) }
+        var query = all
+        query.filters = [.field(FieldFilter(y, .greaterThanOrEqual, 20))]
+        for (limit, sum) in [(1, 3), (2, 5), (3, 6), (4, 6)] as [(Int, Value)] {
+            query.limit = .first(limit)
+            #expect(try world.aggregate([.sum(x)], query).values[.sum(x)] == sum)
+        }
+        query.limit = .first(1)
+        #expect(try world.aggregate([.sum(x)], query, offset: 1).values[.sum(x)] == 2)
+        query.limit = nil
+        let rest = try world.aggregate([.count, .sum(x), .average(x)], query, offset: 2).values
+        #expect(rest[.count] == 2 && rest[.sum(x)] == 1 && rest[.average(x)] == 1.0)
+    }
+
+    @Test("sums are exact")
+    func exactSums() throws {
+        let tenths = Array(repeating: Value.double(0.1), count: 10)
+        #expect(try values(.sum(n), of: tenths) == 1.0)
+        #expect(try values(.average(n), of: tenths) == 0.1)
+        for position in 0..<10 { try world.put("d\(position)", ["other": 1]) }
+        #expect(try values(.sum(n), of: [1e308, 1e308, -1e308]) == 1e308)
     }
 }

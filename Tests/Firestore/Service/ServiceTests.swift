@@ -100,6 +100,40 @@ struct ServiceTests {
         #expect(try await counts() == ["all": 0, "some": 0])
     }
 
+    @Test("A sum and an average respect an offset and a cursor")
+    func sums() async throws {
+        try await test.fill("c", 0..<10)
+        var request = Google_Firestore_V1_RunAggregationQueryRequest()
+        request.parent = test.root
+        request.structuredAggregationQuery.structuredQuery.from = [.with { $0.collectionID = "c" }]
+        request.structuredAggregationQuery.aggregations = [
+            .with { ($0.alias, $0.count) = ("count", .init()) },
+            .with { ($0.alias, $0.sum.field.fieldPath) = ("sum", "n") },
+            .with { ($0.alias, $0.avg.field.fieldPath) = ("average", "n") },
+        ]
+        func values() async throws -> [String: Google_Firestore_V1_Value] {
+            try await test.service.runAggregationQuery(request).result.aggregateFields
+        }
+        request.structuredAggregationQuery.structuredQuery.offset = 7
+        var found = try await values()
+        #expect(found["count"]?.integerValue == 3 && found["sum"]?.integerValue == 7 + 8 + 9)
+        #expect(found["average"]?.doubleValue == 8)
+        request.structuredAggregationQuery.structuredQuery.limit = 2
+        found = try await values()
+        #expect(found["count"]?.integerValue == 2 && found["sum"]?.integerValue == 7 + 8)
+        request.structuredAggregationQuery.structuredQuery.offset = 0
+        request.structuredAggregationQuery.structuredQuery.orderBy = [
+            .with { ($0.field.fieldPath, $0.direction) = ("n", .descending) }
+        ]
+        request.structuredAggregationQuery.structuredQuery.startAt = .with {
+            $0.values = [.with { $0.integerValue = 5 }]
+        }
+        found = try await values()
+        #expect(found["count"]?.integerValue == 2 && found["sum"]?.integerValue == 4 + 3)
+        request.structuredAggregationQuery.aggregations[1].sum.field.fieldPath = "__name__"
+        await #expect(throws: LarderError.self) { _ = try await values() }
+    }
+
     @Test("A query with a limit of 0 returns its read time and conflicts with no change")
     func nothing() async throws {
         try await test.fill("c", 0..<3)

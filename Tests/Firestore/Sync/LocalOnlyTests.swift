@@ -112,7 +112,8 @@ struct LocalOnlyTests {
         #expect(try client.pendingWrites().isEmpty)
         let document = try #require(try client.document(at: try DocumentPath("drafts/a")))
         #expect(document.fields["n"] == 6)
-        #expect(document.fields["t"] == .timestamp(document.version.timestamp))
+        #expect(
+            document.fields["t"] == .timestamp(document.version.timestamp.modelServerTimestamp))
         #expect(!document.hasLocalMutations)
         #expect(
             shown.withLock { $0 } == [

@@ -76,22 +76,26 @@ extension FieldTransform.Operation {
             case (.integer(let l), .double(let r)): return .double(Double(l) + r)
             case (.double(let l), .integer(let r)): return .double(l + Double(r))
             case (.double(let l), .double(let r)): return .double(l + r)
-            case (_, .double(let r)): return .double(0 + r)
             default: return operand
             }
         case .minimum(let operand), .maximum(let operand):
             let isMinimum = if case .minimum = self { true } else { false }
-            if case .integer(let l)? = old, case .integer(let r) = operand {
-                return .integer(isMinimum ? min(l, r) : max(l, r))
-            }
             guard let old, let l = old.modelNumber, let r = operand.modelNumber else {
                 return operand
             }
             if l.isNaN { return old }
             if r.isNaN { return operand }
-            if l == r { return old }
-            return (l < r) == isMinimum ? old : operand
+            let order = old.modelOrder(to: operand)
+            if order == 0 { return old }
+            return (order < 0) == isMinimum ? old : operand
         }
+    }
+}
+
+extension Timestamp {
+    /// The server timestamp of a commit at this time.
+    package var modelServerTimestamp: Timestamp {
+        Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1_000_000 * 1_000_000)
     }
 }
 

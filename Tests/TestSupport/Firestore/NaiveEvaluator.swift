@@ -53,6 +53,24 @@ package struct NaiveEvaluator {
         }
     }
 
+    /// The documents that aggregations of a field are over: of those with the field, as many as the
+    /// limit says. The field is an order before the name, if the query itself does not need the name.
+    package func documents(
+        aggregating path: FieldPath, among documents: [DocumentPath: MapValue]
+    ) -> [DocumentPath] {
+        var other = query
+        let needsName =
+            query.explicitOrders.contains { $0.path == .documentID }
+            || [query.start, query.end].contains { ($0?.values.count ?? 0) >= orders.count }
+        if !needsName, !orders.contains(where: { $0.path == path }) {
+            let others = orders.filter { $0.path != .documentID }
+            other.explicitOrders =
+                others + [Order(path, isDescending: others.last?.isDescending ?? false)]
+        }
+        return NaiveEvaluator(other).documents(
+            among: documents.filter { $0.value.value(at: path) != nil })
+    }
+
     /// Whether a document matches, but for the limit.
     package func matches(_ path: DocumentPath, _ fields: MapValue) -> Bool {
         switch query.source {

@@ -39,11 +39,26 @@ extension Value {
         left < right ? -1 : left > right ? 1 : 0
     }
 
-    /// Segment by segment, empty ones skipped, without the rule for numeric ids.
+    /// Segment by segment, empty ones skipped; numeric IDs first and by number.
     private static func order(_ left: ResourceName, _ right: ResourceName) -> Int {
         let left = left.string.utf8.split(separator: UInt8(ascii: "/"))
         let right = right.string.utf8.split(separator: UInt8(ascii: "/"))
-        return order(left, right) { $0.byteOrder(to: $1) }
+        return order(left, right) { left, right in
+            switch (number(left), number(right)) {
+            case (nil, nil): left.byteOrder(to: right)
+            case (nil, _?): 1
+            case (_?, nil): -1
+            case (let l?, let r?): l < r ? -1 : l > r ? 1 : left.byteOrder(to: right)
+            }
+        }
+    }
+
+    /// The number in the canonical spelling of a numeric ID.
+    private static func number(_ segment: Substring.UTF8View) -> Int64? {
+        guard let text = String(segment), text.hasPrefix("__id"), text.hasSuffix("__"),
+            let number = Int64(text.dropFirst(4).dropLast(2)), "__id\(number)__" == text
+        else { return nil }
+        return number
     }
 
     /// Element by element, then by count.

@@ -171,10 +171,11 @@ int32_t larder__audit_index_end(larder__audit *c) {
                 (long long)index->stored_entries, (long long)index->stored_bytes,
                 (long long)index->found_entries, (long long)index->found_bytes);
         larder__index_row row;
-        bool is_dropping =
+        bool is_going =
             larder__index_parse(larder__bytes(index->row.data, index->row.size_bytes), &row) &&
-            row.state == LARDER__INDEX_DROPPING;
-        if (status == LARDER_OK && !is_dropping && index->expected_entries != index->found_entries)
+            (row.state == LARDER__INDEX_DROPPING ||
+             larder__bytes_equal(row.position, larder__index_clearing()));
+        if (status == LARDER_OK && !is_going && index->expected_entries != index->found_entries)
             status = larder__audit_report(c, LARDER__CATALOG, larder__key_bytes(&key),
                                           "documents make %lld entries, the index has %lld",
                                           (long long)index->expected_entries,

@@ -181,6 +181,16 @@ int32_t larder_document_put(larder_txn *txn, larder_bytes name, const larder_doc
                             larder_bytes plain, larder_error *error) {
     int32_t status = larder__txn_check_write(txn, error);
     if (status == LARDER_OK) status = check_info(info, plain, error);
+    if (status == LARDER_OK && info->state == LARDER_DOCUMENT_FOUND)
+        status = larder__name_check_new(name, error);
+    return status == LARDER_OK ? larder__document_put_again(txn, name, info, plain, error) : status;
+}
+
+int32_t larder__document_put_again(larder_txn *txn, larder_bytes name,
+                                   const larder_document_info *info, larder_bytes plain,
+                                   larder_error *error) {
+    int32_t status = larder__txn_check_write(txn, error);
+    if (status == LARDER_OK) status = check_info(info, plain, error);
     if (status != LARDER_OK) return status;
     uint64_t collection;
     larder__id id;

@@ -22,6 +22,11 @@ int32_t larder__read_time_forget(larder_txn *txn, uint64_t collection, larder_by
 /* For the same, once it is gone or replaced: sets the counters of the store, the dictionaries
  * and the collection by the rows there are. */
 int32_t larder__document_recount(larder_txn *txn, uint64_t collection, larder_error *error);
+/* larder_document_put of a document that a store has already: also under a name that no new one may
+ * have. */
+int32_t larder__document_put_again(larder_txn *txn, larder_bytes name,
+                                   const larder_document_info *info, larder_bytes plain,
+                                   larder_error *error);
 /* Reads the row; collection and id of *document are left to the caller. OK, NOT_FOUND. */
 int32_t larder__document_read(const larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
                               larder_document *document, larder_error *error);

@@ -12,6 +12,7 @@
 #include "index.h"
 #include "store/catalog.h"
 
+enum { STATE_BUILDING_EARLIER = 1, STATE_COMPLETE_EARLIER = 2 }; /* of versions up to 0.2 */
 enum { ROW_COUNTS_AT = 1, ROW_BACKFILLED_AT = 17, ROW_DEFINITION_AT = 25 };
 
 /* ---- rows ---- */
@@ -42,7 +43,7 @@ bool larder__index_parse(larder_bytes payload, larder__index_row *row) {
     row->size_bytes = (int64_t)larder__load64(begin + ROW_COUNTS_AT + 8);
     row->backfilled_count = (int64_t)larder__load64(begin + ROW_BACKFILLED_AT);
     row->segment_count = *at++;
-    if (row->state < LARDER__INDEX_BUILDING || row->state > LARDER__INDEX_DROPPING ||
+    if (row->state < STATE_BUILDING_EARLIER || row->state > LARDER__INDEX_COMPLETE ||
         row->segment_count == 0 || row->segment_count > LARDER_INDEX_MAX_SEGMENTS ||
         !take_text(&at, end, &row->group))
         return false;
@@ -56,6 +57,11 @@ bool larder__index_parse(larder_bytes payload, larder__index_row *row) {
     row->definition =
         larder__bytes(begin + ROW_DEFINITION_AT, (size_t)(at - begin) - ROW_DEFINITION_AT);
     row->position = larder__bytes(at, (size_t)(end - at));
+    if (row->state == STATE_BUILDING_EARLIER || row->state == STATE_COMPLETE_EARLIER) {
+        row->state = LARDER__INDEX_BUILDING;
+        row->backfilled_count = 0;
+        row->position = larder__index_clearing();
+    }
     return true;
 }
 
@@ -164,7 +170,7 @@ static int32_t load_row(larder_txn *txn, larder__index_cache *cache, larder_byte
     larder__index_definition definition;
     memset(&definition, 0, sizeof definition);
     definition.index_id = (uint32_t)number;
-    definition.bytes.size_bytes = payload.size_bytes - row.position.size_bytes;
+    definition.bytes.size_bytes = ROW_DEFINITION_AT + row.definition.size_bytes;
     if (!larder__buffer_append(&cache->texts, payload.data, definition.bytes.size_bytes) ||
         !larder__buffer_append(&cache->definitions, &definition, sizeof definition))
         return LARDER_E_NO_MEMORY;

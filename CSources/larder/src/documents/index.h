@@ -10,7 +10,9 @@
  *
  * Definition row: catalog, LARDER__KIND_INDEX, index number -> sealed
  *
- *   0      state: 1 building, 2 complete, 3 being dropped
+ *   0      state: 3 being dropped, 4 building, 5 complete; 1 building and 2 complete of versions
+ *          up to 0.2, whose order bytes of references were others: their entries are removed and
+ *          built again
  *   1..8   entries in both tables (little-endian)
  *   9..16  bytes they occupy
  *   17..24 documents looked at by the back-fill
@@ -33,7 +35,7 @@
 #include "base/items.h"
 #include "documents.h"
 
-enum { LARDER__INDEX_BUILDING = 1, LARDER__INDEX_COMPLETE = 2, LARDER__INDEX_DROPPING = 3 };
+enum { LARDER__INDEX_DROPPING = 3, LARDER__INDEX_BUILDING = 4, LARDER__INDEX_COMPLETE = 5 };
 
 /* A definition row in place. */
 typedef struct larder__index_row {
@@ -59,7 +61,8 @@ int32_t larder__index_row_put(larder_txn *txn, uint32_t index_id, int32_t state,
 /* OK, NOT_FOUND (also for an index that is being dropped), E_CORRUPT. */
 int32_t larder__index_read(const larder_txn *txn, uint32_t index_id, larder__index_row *row,
                            larder_error *error);
-/* Reads a payload; false when malformed. */
+/* Reads a payload; false when malformed. An index of an earlier version is one that is being built
+ * and removes its entries first. */
 bool larder__index_parse(larder_bytes payload, larder__index_row *row);
 
 /* A definition in memory, for the writer. */
@@ -166,6 +169,11 @@ static inline int32_t larder__index_give(larder_error *error, const larder_error
     if (error != NULL) *error = *failure;
     return failure->status;
 }
+/* Removes entries of both tables until *left is 0: OK when none are left, or MORE. */
+int32_t larder__index_drop_entries(larder_txn *txn, uint32_t index_id, int64_t *left,
+                                   larder_error *error);
+/* The back-fill position of an index whose entries an earlier version made: they are removed. */
+larder_bytes larder__index_clearing(void);
 /* Whether a collection of the group holds a found document: OK or NOT_FOUND. */
 int32_t larder__index_has_documents(larder_txn *txn, larder_bytes group, larder_error *error);
 

@@ -11,6 +11,8 @@
  *     01 | size of the catalog key (2) | catalog key of the collection in its group |
  *          id key form of the last document looked at, or nothing
  *     02 | key of the last overlay looked at, or nothing
+ *     03                                                 before the beginning: entries that an
+ *                                                        earlier version made are removed first
  *
  * A damaged row has no entries; reading it logs the damage, and the step goes on.
  */
@@ -19,7 +21,7 @@
 
 #include <time.h>
 
-enum { AT_DOCUMENTS = 1, AT_OVERLAYS = 2 };
+enum { AT_DOCUMENTS = 1, AT_OVERLAYS = 2, AT_CLEARING = 3 };
 enum { ENTRY_BYTES_MAX = 8 << 20 }; /* collected before they are put */
 enum { FIRST_ROWS = 64 };           /* of a step bounded in time, before its speed is known */
 
@@ -47,6 +49,11 @@ static int32_t no_memory(larder_error *error) {
 
 /* ---- the position ---- */
 
+larder_bytes larder__index_clearing(void) {
+    static const uint8_t position[1] = {AT_CLEARING};
+    return larder__bytes(position, sizeof position);
+}
+
 static bool read_position(backfill *fill, larder_bytes position) {
     fill->phase = AT_DOCUMENTS;
     if (position.size_bytes == 0) return true;
@@ -62,7 +69,7 @@ static bool read_position(backfill *fill, larder_bytes position) {
     }
     if ((size_t)(end - at) > LARDER__KEY_MAX) return false;
     larder__key_append(&fill->last, at, (size_t)(end - at));
-    return fill->phase == AT_DOCUMENTS || fill->phase == AT_OVERLAYS;
+    return fill->phase >= AT_DOCUMENTS && fill->phase <= AT_CLEARING;
 }
 
 static size_t write_position(const backfill *fill, uint8_t out[2 * LARDER__KEY_MAX + 3]) {
@@ -295,6 +302,23 @@ static int32_t run(backfill *fill, int64_t max_documents, int64_t max_us, larder
     return LARDER_OK;
 }
 
+/* Removes entries within the same bounds: OK when none are left, or MORE. What is written
+ * meanwhile has its entries again when the back-fill comes to it. */
+static int32_t clear(backfill *fill, int64_t max_entries, int64_t max_us, larder_error *error) {
+    int64_t start_us = max_us > 0 ? thread_us() : 0;
+    int64_t left = max_entries > 0 ? max_entries : INT64_MAX;
+    larder_usage before = larder__index_usage(fill->txn);
+    int32_t status = LARDER_MORE;
+    while (status == LARDER_MORE && left > 0) {
+        int64_t chunk = max_us > 0 && left > FIRST_ROWS ? FIRST_ROWS : left;
+        left -= chunk;
+        status = larder__index_drop_entries(fill->txn, fill->definition->index_id, &chunk, error);
+        if (max_us > 0 && thread_us() - start_us >= max_us) break;
+    }
+    larder__index_count(fill->txn, fill->definition, before);
+    return status;
+}
+
 static int32_t begin(backfill *fill, larder_error *error) {
     larder__index_row row;
     int32_t status = larder__group_find(fill->txn, fill->definition->group, &fill->group, error);
@@ -307,7 +331,7 @@ static int32_t begin(backfill *fill, larder_error *error) {
     if (!read_position(fill, row.position))
         return larder__fail(error, LARDER_E_CORRUPT, "the back-fill position of index %u",
                             fill->definition->index_id);
-    return begin_phase(fill, fill->phase, error);
+    return fill->phase == AT_CLEARING ? LARDER_MORE : begin_phase(fill, fill->phase, error);
 }
 
 int32_t larder__index_backfill(larder_txn *txn, larder__index_definition *definition,
@@ -319,6 +343,16 @@ int32_t larder__index_backfill(larder_txn *txn, larder__index_definition *defini
     if (status == LARDER_END) {
         status = LARDER_OK;
         goto done;
+    }
+    if (status == LARDER_MORE) {
+        status = clear(&fill, max_documents, max_us, error);
+        if (status == LARDER_MORE) {
+            status = larder__index_write(txn, definition, LARDER__INDEX_BUILDING, 0,
+                                         larder__index_clearing(), error);
+            if (status == LARDER_OK) status = LARDER_MORE;
+            goto done;
+        }
+        if (status == LARDER_OK) status = begin_phase(&fill, AT_DOCUMENTS, error);
     }
     if (status == LARDER_OK) status = run(&fill, max_documents, max_us, error);
     if (status == LARDER_OK || status == LARDER_END) {

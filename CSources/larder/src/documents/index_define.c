@@ -300,8 +300,8 @@ static int32_t begin_drop(larder_txn *txn, uint32_t index_id, larder_error *erro
     return status;
 }
 
-static int32_t drop_entries(larder_txn *txn, uint32_t index_id, int64_t *left,
-                            larder_error *error) {
+int32_t larder__index_drop_entries(larder_txn *txn, uint32_t index_id, int64_t *left,
+                                   larder_error *error) {
     larder__key prefix;
     larder__key_clear(&prefix);
     larder__key_number(&prefix, index_id);
@@ -336,7 +336,7 @@ static int32_t drop(larder_txn *txn, uint32_t index_id, bool is_in_use, int64_t 
     if (status != LARDER_OK) return status;
     int64_t left = max_entries == 0 ? INT64_MAX : max_entries;
     larder_usage before = larder__index_usage(txn);
-    status = drop_entries(txn, index_id, &left, error);
+    status = larder__index_drop_entries(txn, index_id, &left, error);
     if (status == LARDER_MORE) {
         status = count_dropped(txn, index_id, before, error);
         return status == LARDER_OK ? LARDER_MORE : status;

@@ -119,7 +119,7 @@ static int32_t check_append(larder_time local_write_time, const larder_mutation_
                             payload.size_bytes, LARDER_PAYLOAD_MAX_BYTES);
     size_t total = 0;
     for (size_t i = 0; i < document_count; i++) {
-        int32_t status = larder__path_check(documents[i].name, 0, error);
+        int32_t status = larder__name_check_new(documents[i].name, error);
         if (status != LARDER_OK) return status;
         if (!larder__time_is_valid(documents[i].base_version))
             return larder__fail(error, LARDER_E_INVALID_ARGUMENT,

@@ -7,6 +7,7 @@
  *
  * Equality is recursive: inside an array or a map 1 and 1.0 differ as they do outside.
  */
+#include "base/numeric_id.h"
 #include "record.h"
 
 /* The rank in the type order, 0 when the value is malformed at its own level. */
@@ -83,7 +84,7 @@ static bool next_segment(const uint8_t **at, const uint8_t *end, larder_bytes *s
     return p > begin;
 }
 
-/* Segment by segment; empty segments are skipped. What both begin with (most names share their
+/* As document names: segment by segment, numeric ids first; empty segments are skipped. What both begin with (most names share their
  * project and collection) is passed over first, up to the last slash in it. */
 static int compare_references(larder_bytes a, larder_bytes b) {
     const uint8_t *left = larder__begin(a), *right = larder__begin(b);
@@ -103,7 +104,7 @@ static int compare_references(larder_bytes a, larder_bytes b) {
         bool has_left = next_segment(&left, left_end, &left_segment);
         bool has_right = next_segment(&right, right_end, &right_segment);
         if (!has_left || !has_right) return has_left - has_right;
-        int order = larder__bytes_compare(left_segment, right_segment);
+        int order = larder__segment_compare(left_segment, right_segment);
         if (order != 0) return order;
     }
 }

@@ -23,7 +23,9 @@
  *            doubles interleave exactly and 1 and 1.0 are the same bytes.
  *   text     bytes with 00 as 00 FF, then 00 01
  *   path     the segments that are not empty, as text but with 00 02 between them: the end (01)
- *            is below a further segment (02), both are below any byte of a longer segment
+ *            is below a further segment (02), both are below any byte of a longer segment.
+ *            A numeric id (numeric_id.h) is 00 03 and the number, 8 bytes big-endian with the
+ *            sign bit flipped; one that is not spelled canonically has its text behind that
  *
  * Each encoding says where it ends, so values follow each other without separators. Descending
  * order is the complement of all bytes. Labels are apart for types to come; the end mark of
@@ -32,6 +34,7 @@
  * Rejected: cutting long values here (index.c cuts entries), numbers of varying length.
  */
 #include "base/error.h"
+#include "base/numeric_id.h"
 #include "record.h"
 
 enum {
@@ -52,7 +55,7 @@ enum {
     LABEL_MAP = 0x37,
     LABEL_MAX = 0x3c
 };
-enum { TEXT_END = 0x01, SEGMENT_END = 0x02, ESCAPED = 0xff };
+enum { TEXT_END = 0x01, SEGMENT_END = 0x02, NUMBER = 0x03, ESCAPED = 0xff };
 
 /* Where bytes go: writes what fits, counts all. */
 typedef struct sink {
@@ -93,6 +96,22 @@ static void put_text(sink *out, larder_bytes text) {
     put_byte(out, TEXT_END);
 }
 
+#define SIGN 0x8000000000000000u
+
+static void put_segment(sink *out, larder_bytes segment) {
+    int64_t number;
+    if (!larder__numeric_id(segment, &number)) {
+        put_escaped(out, segment);
+        return;
+    }
+    uint8_t bytes[8];
+    larder__store64_big(bytes, (uint64_t)number ^ SIGN);
+    put_byte(out, 0);
+    put_byte(out, NUMBER);
+    put(out, bytes, sizeof bytes);
+    if (!larder__numeric_id_is_canonical(segment, number)) put_escaped(out, segment);
+}
+
 static void put_path(sink *out, larder_bytes path) {
     const uint8_t *at = larder__begin(path);
     const uint8_t *end = at + path.size_bytes;
@@ -105,7 +124,7 @@ static void put_path(sink *out, larder_bytes path) {
                 put_byte(out, 0);
                 put_byte(out, SEGMENT_END);
             }
-            put_escaped(out, larder__bytes(at, (size_t)(segment_end - at)));
+            put_segment(out, larder__bytes(at, (size_t)(segment_end - at)));
             first = false;
         }
         at = slash ? slash + 1 : end;
@@ -119,8 +138,6 @@ static uint64_t bits_of(double number) {
     memcpy(&bits, &number, 8);
     return bits;
 }
-
-#define SIGN 0x8000000000000000u
 
 /* Eight bytes in order; NaN below all. */
 static void put_double(sink *out, double number) {
@@ -388,8 +405,9 @@ static bool skip(source *in, size_t size) {
     return true;
 }
 
-/* To behind 00 01; separators are taken where a path allows them. */
+/* To behind 00 01; what separates and begins segments is taken where a path allows it. */
 static bool skip_text(source *in, bool is_path) {
+    const uint8_t *segment = in->at;
     for (;;) {
         const uint8_t *zero = memchr(in->at, in->flip, (size_t)(in->end - in->at));
         uint8_t kind;
@@ -397,7 +415,12 @@ static bool skip_text(source *in, bool is_path) {
         in->at = zero + 1;
         if (!take(in, &kind)) return false;
         if (kind == TEXT_END) return true;
-        if (kind != ESCAPED && !(is_path && kind == SEGMENT_END)) return false;
+        if (kind == ESCAPED) continue;
+        if (!is_path) return false;
+        if (kind == SEGMENT_END)
+            segment = in->at;
+        else if (kind != NUMBER || zero != segment || !skip(in, 8))
+            return false;
     }
 }
 

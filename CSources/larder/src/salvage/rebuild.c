@@ -160,7 +160,7 @@ static int32_t put_document(larder__rebuild *r, larder_bytes key, larder_bytes v
     info.version = document.version;
     info.create_time = document.create_time;
     info.read_time = document.read_time;
-    return larder_document_put(r->to, name_of(r), &info, plain_of(r), error);
+    return larder__document_put_again(r->to, name_of(r), &info, plain_of(r), error);
 }
 
 /* An overlay without a batch is left out. */

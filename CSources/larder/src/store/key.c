@@ -5,7 +5,6 @@
 #include "record/record.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 #define NUMBER_ONE_BYTE 240
 #define SIGN_BIT (UINT64_C(1) << 63)
@@ -111,42 +110,15 @@ bool larder__key_read_idz(const uint8_t **at, const uint8_t *end, larder_bytes *
     return true;
 }
 
-/* __id<digits>__ with an optional minus, in the range of int64. */
-static bool numeric_id(larder_bytes text, int64_t *value) {
-    const char *p = text.data;
-    size_t size = text.size_bytes;
-    if (size <= 6 || memcmp(p, "__id", 4) != 0 || memcmp(p + size - 2, "__", 2) != 0) return false;
-    const char *digit = p + 4, *end = p + size - 2;
-    bool negative = *digit == '-';
-    if (negative) digit++;
-    if (digit == end) return false;
-    uint64_t limit = negative ? SIGN_BIT : SIGN_BIT - 1, magnitude = 0;
-    for (; digit < end; digit++) {
-        if (*digit < '0' || *digit > '9') return false;
-        uint64_t d = (uint64_t)(*digit - '0');
-        if (magnitude > (limit - d) / 10) return false;
-        magnitude = magnitude * 10 + d;
-    }
-    *value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
-    return true;
-}
-
-static size_t print_numeric(char out[32], int64_t value) {
-    return (size_t)snprintf(out, 32, "__id%lld__", (long long)value);
-}
-
 /* The key form without the long rule: a head of at most 9 bytes, then the rest of the text. */
 static size_t id_head(larder_bytes text, uint8_t head[9], larder_bytes *rest) {
     int64_t value;
     const uint8_t *p = text.data;
     *rest = text;
-    if (text.size_bytes > 6 && p[0] == '_' && numeric_id(text, &value)) {
-        char canonical[32];
+    if (text.size_bytes > 6 && p[0] == '_' && larder__numeric_id(text, &value)) {
         head[0] = 0;
         larder__store64_big(head + 1, (uint64_t)value ^ SIGN_BIT);
-        size_t size = print_numeric(canonical, value);
-        if (larder__bytes_equal(text, larder__bytes(canonical, size)))
-            *rest = larder__bytes(NULL, 0);
+        if (larder__numeric_id_is_canonical(text, value)) *rest = larder__bytes(NULL, 0);
         return 9;
     }
     if (text.size_bytes > 0 && p[0] <= 1) {
@@ -183,7 +155,8 @@ bool larder__id_decode(larder_bytes key_form, char scratch[32], larder_bytes *te
             *text = larder__bytes(p + 9, size - 9);
             return true;
         }
-        size_t printed = print_numeric(scratch, (int64_t)(larder__load64_big(p + 1) ^ SIGN_BIT));
+        int64_t value = (int64_t)(larder__load64_big(p + 1) ^ SIGN_BIT);
+        size_t printed = larder__numeric_id_print(scratch, value);
         *text = larder__bytes(scratch, printed);
         return true;
     }
@@ -203,21 +176,6 @@ void larder__key_id(larder__key *key, larder_bytes key_form) {
 void larder__key_idz(larder__key *key, larder_bytes key_form) {
     larder__key_byte(key, (uint8_t)key_form.size_bytes);
     larder__key_append(key, key_form.data, key_form.size_bytes);
-}
-
-int larder__segment_compare(larder_bytes a, larder_bytes b) {
-    int64_t x, y;
-    bool a_is_numeric = numeric_id(a, &x), b_is_numeric = numeric_id(b, &y);
-    if (a_is_numeric != b_is_numeric) return a_is_numeric ? -1 : 1;
-    if (a_is_numeric && x != y) return x < y ? -1 : 1;
-    /* Of two spellings of one number the canonical one has no text in its key form. */
-    if (a_is_numeric && !larder__bytes_equal(a, b)) {
-        char canonical[32];
-        larder_bytes text = larder__bytes(canonical, print_numeric(canonical, x));
-        if (larder__bytes_equal(a, text)) return -1;
-        if (larder__bytes_equal(b, text)) return 1;
-    }
-    return larder__bytes_compare(a, b);
 }
 
 /* Takes the segment before the next slash from the front of a path. */
@@ -276,13 +234,43 @@ bool larder__key_path(larder__key *key, larder_bytes path) {
     return true;
 }
 
-/* Firestore reserves __name__-like ids, apart from the numeric ones it imports. */
+/* Firestore reserves what has a character or more between two underscores at either end. */
 static bool is_reserved(larder_bytes segment) {
     const char *p = segment.data;
     size_t size = segment.size_bytes;
+    return size >= 5 && memcmp(p, "__", 2) == 0 && memcmp(p + size - 2, "__", 2) == 0;
+}
+
+/* Excepted are numeric ids: where rows may be of an earlier version, all that it took for one. */
+static bool is_numeric(larder_bytes segment) {
     int64_t value;
-    return size >= 4 && memcmp(p, "__", 2) == 0 && memcmp(p + size - 2, "__", 2) == 0 &&
-           !numeric_id(segment, &value);
+    return larder__numeric_id(segment, &value);
+}
+
+/* Elsewhere document ids that spell a number other than 0 as Firestore does. */
+static bool is_new_numeric(larder_bytes segment, bool is_document_id) {
+    int64_t value;
+    return is_document_id && larder__numeric_id(segment, &value) && value != 0 &&
+           larder__numeric_id_is_canonical(segment, value);
+}
+
+static int32_t fail_reserved(larder_bytes segment, int position, const char *kind,
+                             larder_error *error) {
+    int shown = segment.size_bytes < 60 ? (int)segment.size_bytes : 60;
+    return larder__fail(error, LARDER_E_INVALID_NAME, "segment %d of the %s, '%.*s', is reserved",
+                        position, kind, shown, (const char *)segment.data);
+}
+
+int32_t larder__name_check_new(larder_bytes name, larder_error *error) {
+    int32_t status = larder__path_check(name, 0, error);
+    if (status != LARDER_OK) return status;
+    larder_bytes left = name;
+    for (int position = 1; left.size_bytes > 0; position++) {
+        larder_bytes segment = take_segment(&left);
+        if (is_reserved(segment) && !is_new_numeric(segment, position % 2 == 0))
+            return fail_reserved(segment, position, "document name", error);
+    }
+    return LARDER_OK;
 }
 
 int32_t larder__path_check(larder_bytes path, int parity, larder_error *error) {
@@ -304,7 +292,6 @@ int32_t larder__path_check(larder_bytes path, int parity, larder_error *error) {
     int count = 0;
     while (left.size_bytes > 0) {
         larder_bytes segment = take_segment(&left);
-        int shown = segment.size_bytes < 60 ? (int)segment.size_bytes : 60;
         count++;
         if (segment.size_bytes == 0)
             return larder__fail(error, LARDER_E_INVALID_NAME, "the %s has an empty segment", kind);
@@ -315,10 +302,8 @@ int32_t larder__path_check(larder_bytes path, int parity, larder_error *error) {
         const char *text = segment.data;
         bool dots = text[0] == '.' &&
                     (segment.size_bytes == 1 || (segment.size_bytes == 2 && text[1] == '.'));
-        if (dots || is_reserved(segment))
-            return larder__fail(error, LARDER_E_INVALID_NAME,
-                                "segment %d of the %s, '%.*s', is reserved", count, kind, shown,
-                                text);
+        if (dots || (is_reserved(segment) && !is_numeric(segment)))
+            return fail_reserved(segment, count, kind, error);
     }
     if (count > LARDER_PATH_MAX_SEGMENTS)
         return larder__fail(error, LARDER_E_INVALID_NAME, "the %s has %d segments; %d are allowed",

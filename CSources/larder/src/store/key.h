@@ -10,7 +10,7 @@
  *
  * Key form of a document id, at most 200 bytes; memcmp order is Firestore's order:
  *   00 | int64 biased, big-endian (8)              __id<digits>__, canonical digits
- *   00 | int64 biased (8) | the id's text          the same with other digits (e.g. 007)
+ *   00 | int64 biased (8) | the id's text          other digits (e.g. 007), of earlier versions
  *   01 | text                                      text that begins with byte 00 or 01
  *   text                                           everything else
  *   first 184 bytes of the above | hash128 (16)    when the above passes 199 bytes: "long"
@@ -39,7 +39,7 @@
 #ifndef LARDER_KEY_H
 #define LARDER_KEY_H
 
-#include "base/bytes.h"
+#include "base/numeric_id.h"
 
 #define LARDER__KEY_MAX 511
 #define LARDER__ID_MAX 200    /* key form of an id */
@@ -100,8 +100,6 @@ bool larder__id_decode(larder_bytes key_form, char scratch[32], larder_bytes *te
 void larder__key_id(larder__key *key, larder_bytes key_form);
 void larder__key_idz(larder__key *key, larder_bytes key_form);
 
-/* Firestore's order of two path segments: numeric ids first, then UTF-8 bytes. */
-int larder__segment_compare(larder_bytes a, larder_bytes b);
 /* Firestore's order of two slash-separated paths. */
 int larder__path_compare(larder_bytes a, larder_bytes b);
 /* Key form of a collection path: segments in id form without the long rule, 00 escaped as
@@ -110,8 +108,10 @@ int larder__path_compare(larder_bytes a, larder_bytes b);
 bool larder__key_path(larder__key *key, larder_bytes path);
 
 /* Checks a slash-separated path of parity 0 (document, even segments) or 1 (collection), and
- * its limits. */
+ * its limits. Spellings of numeric ids that rows of earlier versions have are taken. */
 int32_t larder__path_check(larder_bytes path, int parity, larder_error *error);
+/* The same for the name of a document that is to be written: without those spellings. */
+int32_t larder__name_check_new(larder_bytes name, larder_error *error);
 /* Splits a checked name at its last slash. */
 void larder__name_split(larder_bytes name, larder_bytes *collection, larder_bytes *id);
 /* The last segment of a path. */

@@ -63,6 +63,11 @@ public final class AggregateQuery: Sendable {
                 let aggregate = try field.aggregate.get()
                 if !aggregates.contains(aggregate) { aggregates.append(aggregate) }
             }
+            guard aggregates.count <= Aggregate.maxCount else {
+                throw .invalidArgument(
+                    "The maximum number of aggregations allowed in an aggregation query is "
+                        + "\(Aggregate.maxCount). Received: \(aggregates.count)")
+            }
             return aggregates
         }
     }
@@ -103,7 +108,11 @@ extension Query {
     /// A query for the number of matching documents.
     public var count: AggregateQuery { aggregate([.count()]) }
 
-    /// A query for aggregations over the matching documents.
+    /// A query for aggregations, at most five, over the matching documents.
+    ///
+    /// As at the server, all of them are over the documents that have every aggregated field: a
+    /// count beside a sum is the number of those. A limit applies to these documents, in the order
+    /// of the aggregated fields after the query's own.
     public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
         AggregateQuery(self, aggregateFields)
     }
@@ -126,7 +135,7 @@ public final class AggregateQuerySnapshot: Sendable {
         self.init(query, Dictionary(zip(aggregates, values)) { first, _ in first })
     }
 
-    /// The number of documents.
+    /// The number of documents; only of those with all fields that are aggregated in the same query.
     ///
     /// If the count was not requested, it is 0 and an error is logged; Apple's SDK terminates the
     /// program.
@@ -194,7 +203,7 @@ public final class AggregateField: Sendable {
             Result { () throws(LarderError) in make(try FieldPath.resolving(field)) })
     }
 
-    /// The number of documents.
+    /// The number of documents; only of those with all fields that are aggregated in the same query.
     public static func count() -> AggregateField {
         AggregateField(.success(.count))
     }

@@ -21,7 +21,7 @@ extension Firestore {
     /// Loads a bundle and calls a closure on the callback queue when it is done.
     ///
     /// See `loadBundle` of data. The closure receives the final progress or, for a malformed
-    /// bundle, `invalidArgument`.
+    /// bundle, `invalidArgument`; for an empty one `unknown`.
     @discardableResult
     public func loadBundle(
         _ bundleData: Data,
@@ -51,8 +51,8 @@ extension Firestore {
 
     /// Loads a bundle and waits until it is done.
     ///
-    /// - Throws: `invalidArgument` for a malformed bundle or one of another database; errors of the
-    ///   store.
+    /// - Throws: `invalidArgument` for a malformed bundle or one of another database; `unknown` for
+    ///   an empty one; errors of the store.
     @discardableResult
     public nonisolated(nonsending) func loadBundle(
         _ bundleData: Data

@@ -28,7 +28,7 @@ public final class FieldValue: Sendable {
         FieldValue(.delete)
     }
 
-    /// Sets the field to the server's commit time.
+    /// Sets the field to the server's commit time in milliseconds.
     ///
     /// Until the server has committed the write, ``ServerTimestampBehavior`` determines the value
     /// of the field.

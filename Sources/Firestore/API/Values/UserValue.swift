@@ -90,12 +90,24 @@ extension UserValue {
         if let text = value as? Substring { return .scalar(.string(String(text))) }
         if let bytes = value as? Data { return .scalar(Value(bytes: bytes)) }
         if value is NSNull { return .scalar(.null) }
+        if let boxed = boxed(value) { return boxed }
         if let fields = value as? [String: Any] { return .map(fields) }
         if let elements = value as? [Any] { return .array(elements) }
         throw UserValueProblem(
             value is [AnyHashable: Any]
                 ? "a map has keys that are not strings"
                 : "values of the type \(type(of: value)) cannot be stored")
+    }
+
+    /// A structure that was converted to `AnyObject`, whose dynamic type is then a box.
+    private static func boxed(_ value: Any) -> UserValue? {
+        guard type(of: value) is AnyClass else { return nil }
+        if let time = value as? Timestamp {
+            return .scalar(.timestamp(time.truncatedToMicroseconds))
+        }
+        if let point = value as? GeoPoint { return .scalar(.geoPoint(point)) }
+        if let vector = value as? VectorValue { return .scalar(.vector(vector)) }
+        return nil
     }
 
     private static func timestamp(_ date: Date) throws(UserValueProblem) -> Value {
@@ -123,8 +135,7 @@ extension UserValue {
 
     /// A number of any width, boxed or not; nil for other types.
     private static func number(_ value: Any) throws(UserValueProblem) -> Value? {
-        if type(of: value) is AnyClass {
-            guard let number = value as? NSNumber else { return nil }
+        if type(of: value) is AnyClass, let number = value as? NSNumber {
             guard let boxed = Value(boxed: number) else { throw tooLarge(number) }
             return boxed
         }

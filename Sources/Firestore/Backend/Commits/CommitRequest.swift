@@ -124,7 +124,7 @@ extension Mutation {
     /// Validates the mutation independently of the existing document.
     ///
     /// - Throws: `invalidArgument` for reserved field names, pending server timestamps, nested
-    ///   arrays and transforms with operands that are not numbers.
+    ///   arrays, transforms of a field and of one inside it, and operands that are not numbers.
     func checkAcceptable() throws(LarderError) {
         switch operation {
         case .set(let record): try record.checkAcceptable()
@@ -136,6 +136,7 @@ extension Mutation {
                 throw .invalidArgument("a delete or verify of '\(path)' has transforms")
             }
         }
+        try checkTransformedFields()
         for transform in transforms {
             try transform.path.checkNotReserved()
             switch transform.operation {
@@ -148,6 +149,18 @@ extension Mutation {
                         "the operand of the transform of '\(transform.path)' is not a number")
                 }
             }
+        }
+    }
+
+    /// Throws `invalidArgument` if one transformed field contains another. The message is Firestore's.
+    private func checkTransformedFields() throws(LarderError) {
+        guard transforms.count > 1 else { return }
+        // In their order a field is directly followed by those inside it.
+        let paths = transforms.map(\.path).sorted()
+        for (outer, inner) in zip(paths, paths.dropFirst())
+        where outer != inner && outer.isPrefix(of: inner) {
+            throw .invalidArgument(
+                "Cannot transform property \(outer) and its nested property at the same time.")
         }
     }
 
@@ -207,8 +220,8 @@ extension FieldPath {
 }
 
 extension String {
-    /// Whether the name starts and ends with two underscores.
+    /// Whether the name starts and ends with two underscores and has more between them.
     fileprivate var isReserved: Bool {
-        utf8.count >= 4 && utf8.starts(with: "__".utf8) && utf8.reversed().starts(with: "__".utf8)
+        utf8.count >= 5 && utf8.starts(with: "__".utf8) && utf8.reversed().starts(with: "__".utf8)
     }
 }

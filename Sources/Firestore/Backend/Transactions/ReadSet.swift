@@ -18,6 +18,7 @@ struct ReadSet: Sendable {
 
     private struct AggregateRead: Sendable {
         let query: Query
+        let offset: Int
         let values: [Aggregate: Value]
     }
 
@@ -78,8 +79,8 @@ struct ReadSet: Sendable {
         add(beginning, matches)
     }
 
-    mutating func add(_ query: Query, _ values: [Aggregate: Value]) {
-        aggregates.append(AggregateRead(query: query, values: values))
+    mutating func add(_ query: Query, offset: Int, _ values: [Aggregate: Value]) {
+        aggregates.append(AggregateRead(query: query, offset: offset, values: values))
         queryBytes += values.values.reduce(query.heldBytes) { $0 + $1.heldBytes }
     }
 
@@ -126,7 +127,7 @@ struct ReadSet: Sendable {
         }
         for read in aggregates {
             let values = try runner.aggregate(
-                Array(read.values.keys), over: read.query, in: transaction
+                Array(read.values.keys), over: read.query, offset: read.offset, in: transaction
             ).values
             guard values == read.values else { throw Self.conflict("the result of an aggregation") }
         }

@@ -13,8 +13,8 @@ extension FieldTransform.Operation {
         case .arrayUnion(let elements): Self.union(previous, elements)
         case .arrayRemove(let elements): Self.removal(previous, elements)
         case .increment(let operand): Self.sum(previous, operand)
-        case .minimum(let operand): Self.extreme(previous, operand) { $0 < $1 }
-        case .maximum(let operand): Self.extreme(previous, operand) { $0 > $1 }
+        case .minimum(let operand): Self.extreme(previous, operand) { $0 < 0 }
+        case .maximum(let operand): Self.extreme(previous, operand) { $0 > 0 }
         }
     }
 
@@ -34,8 +34,9 @@ extension FieldTransform.Operation {
     ///
     /// - Parameter previous: the field's value before the increment's batch.
     package func baseValue(from previous: Value?) -> Value? {
-        guard case .increment = self else { return nil }
-        return previous?.number ?? .integer(0)
+        guard case .increment(let operand) = self else { return nil }
+        // Unlike 0, -0.0 leaves every double as it is when added to it.
+        return previous?.number ?? (operand.type == .double ? .double(-0.0) : .integer(0))
     }
 
     /// The elements of an array, followed by new elements, without duplicates.
@@ -54,30 +55,28 @@ extension FieldTransform.Operation {
             (previous?.elements ?? []).filter { !removed.contains($0.canonical) })
     }
 
-    /// The sum of integers, saturating, or of doubles.
+    /// The sum of integers, saturating, or of doubles; the operand if there is no number before.
     private static func sum(_ previous: Value?, _ operand: Value) -> Value {
-        switch (previous?.number ?? .integer(0), operand) {
-        case (.integer(let base), .integer(let operand)):
+        guard let base = previous?.number else { return operand }
+        if case .integer(let base) = base, case .integer(let operand) = operand {
             let (sum, overflows) = base.addingReportingOverflow(operand)
             return .integer(overflows ? (operand < 0 ? .min : .max) : sum)
-        case (let base, _):
-            guard let left = base.double, let right = operand.double else { return base }
-            return .double(left + right)
         }
+        guard let left = base.double, let right = operand.double else { return base }
+        return .double(left + right)
     }
 
-    /// The lesser or greater number; NaN has precedence over all numbers, and the field's value
-    /// over an equal operand.
+    /// The operand if it wins over the number before, else that number; NaN has precedence over all
+    /// numbers, and the field's value over an equal operand.
+    ///
+    /// - Parameter wins: whether the operand wins, given its order to the number before: below,
+    ///   equal to or above 0.
     private static func extreme(
-        _ previous: Value?, _ operand: Value, _ wins: (Double, Double) -> Bool
+        _ previous: Value?, _ operand: Value, _ wins: (Int) -> Bool
     ) -> Value {
-        guard let previous = previous?.number, let right = operand.double else { return operand }
-        if case .integer(let old) = previous, case .integer(let new) = operand {
-            // Compared as doubles, large integers could tie.
-            return old == new || (old < new) == wins(0, 1) ? previous : operand
-        }
-        guard let left = previous.double, !left.isNaN else { return previous }
-        return right.isNaN || wins(right, left) ? operand : previous
+        guard let previous = previous?.number else { return operand }
+        if previous.isNaN { return previous }
+        return operand.isNaN || wins(operand.numberOrder(to: previous)) ? operand : previous
     }
 }
 
@@ -95,6 +94,21 @@ extension Value {
         case .integer(let number): Double(number)
         case .double(let number): number
         default: nil
+        }
+    }
+
+    fileprivate var isNaN: Bool {
+        if case .double(let number) = self { number.isNaN } else { false }
+    }
+
+    /// The order of two numbers that are not NaN, by their exact values: below, equal to or above 0.
+    fileprivate func numberOrder(to other: Value) -> Int {
+        switch (self, other) {
+        case (.integer(let left), .integer(let right)): left < right ? -1 : left > right ? 1 : 0
+        case (.double(let left), .double(let right)): left < right ? -1 : left > right ? 1 : 0
+        case (.integer(let left), .double(let right)): left.order(to: right)
+        case (.double(let left), .integer(let right)): -right.order(to: left)
+        default: 0
         }
     }
 
@@ -119,6 +133,19 @@ extension Value {
 
     fileprivate var elements: [Value]? {
         if case .array(let elements) = self { elements } else { nil }
+    }
+}
+
+extension Int64 {
+    /// The order of an integer to a double, without rounding the integer.
+    fileprivate func order(to number: Double) -> Int {
+        // Rounded towards 0: the integer part decides unless it is equal.
+        guard let whole = Int64(exactly: number.rounded(.towardZero)) else {
+            return number > 0 ? -1 : 1
+        }
+        if self != whole { return self < whole ? -1 : 1 }
+        let fraction = number - number.rounded(.towardZero)
+        return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
     }
 }
 

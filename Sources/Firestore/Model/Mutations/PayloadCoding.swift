@@ -111,7 +111,7 @@ struct PayloadReader {
 
     mutating func documentPath() throws(LarderError) -> DocumentPath {
         guard let text = String(validating: try sized(), as: UTF8.self),
-            let path = try? DocumentPath(text), path.string.utf8.count == text.utf8.count
+            let path = try? DocumentPath(stored: text), path.string.utf8.count == text.utf8.count
         else { throw Self.damage("a malformed document path") }
         return path
     }

@@ -8,7 +8,8 @@ extension WorkingDocument {
     ///
     /// - Parameters:
     ///   - mutation: the mutation.
-    ///   - version: the version of the commit, which is also the server timestamp.
+    ///   - version: the version of the commit; server timestamps are its time in milliseconds,
+    ///     rounded down.
     ///   - builder: encodes changed values.
     /// - Returns: the backend's result; null for array transforms, which clients apply themselves.
     /// - Throws: `invalidArgument` if maps become nested too deep for a record.
@@ -30,7 +31,7 @@ extension WorkingDocument {
         var results: [Value] = []
         for transform in mutation.transforms {
             let value = transform.operation.committedValue(
-                over: record[transform.path], at: version.timestamp)
+                over: record[transform.path], at: version.timestamp.milliseconds)
             record = try builder.patch(
                 record, with: builder.encode(MapValue(at: transform.path, value)),
                 mask: FieldMask([transform.path]))
@@ -54,7 +55,7 @@ extension FieldTransform.Operation {
     ///
     /// - Parameters:
     ///   - previous: the field's value; nil if it is missing.
-    ///   - commitTime: the time of the commit.
+    ///   - commitTime: the time of the commit, in milliseconds.
     fileprivate func committedValue(over previous: Value?, at commitTime: Timestamp) -> Value {
         if case .serverTimestamp = self { return .timestamp(commitTime) }
         return estimate(from: previous, localWriteTime: commitTime)
@@ -65,6 +66,13 @@ extension FieldTransform.Operation {
         case .arrayUnion, .arrayRemove: true
         case .serverTimestamp, .increment, .minimum, .maximum: false
         }
+    }
+}
+
+extension Timestamp {
+    /// The time rounded down to milliseconds.
+    fileprivate var milliseconds: Timestamp {
+        Timestamp(seconds: seconds, nanoseconds: nanoseconds - nanoseconds % 1_000_000)
     }
 }
 

@@ -13,6 +13,11 @@ public struct CollectionPath: Sendable {
         path = try ResourcePath(parsing: text, .collection)
     }
 
+    /// Parses a path that a store contains; accepts the numeric IDs of earlier versions.
+    package init(stored text: String) throws(LarderError) {
+        path = try ResourcePath(parsing: text, .collection, isStored: true)
+    }
+
     init(_ path: ResourcePath, checked: Bool) {
         self.path = path
     }

@@ -15,6 +15,11 @@ public struct DocumentPath: Sendable {
         path = try ResourcePath(parsing: text, .document)
     }
 
+    /// Parses a path that a store contains; accepts the numeric IDs of earlier versions.
+    package init(stored text: String) throws(LarderError) {
+        path = try ResourcePath(parsing: text, .document, isStored: true)
+    }
+
     /// Parses the path of a document relative to a collection: an ID, or a longer path.
     ///
     /// - Throws: `invalidArgument` for an empty path, `//`, an even number of segments, or a

@@ -13,7 +13,10 @@ struct ResourcePath: Sendable {
 
     /// Validates text: slashes at both ends are ignored, `//` is an error; documents have an even
     /// number of segments, collections and relative document paths an odd one.
-    init(parsing text: String, _ kind: Kind) throws(LarderError) {
+    ///
+    /// - Parameter isStored: true for text that a store contains: accepts numeric IDs as earlier
+    ///   versions did, in any spelling and as collection IDs.
+    init(parsing text: String, _ kind: Kind, isStored: Bool = false) throws(LarderError) {
         var text = text
         var problem: String?
         var isTrimmed = false
@@ -22,7 +25,7 @@ struct ResourcePath: Sendable {
             if path.first == UInt8(ascii: "/") { path.removeFirst() }
             if path.last == UInt8(ascii: "/") { path.removeLast() }
             isTrimmed = path.count < bytes.count
-            problem = Self.problem(in: UnsafeBufferPointer(rebasing: path), kind)
+            problem = Self.problem(in: UnsafeBufferPointer(rebasing: path), kind, isStored)
         }
         if let problem { throw .invalidName("the \(kind.rawValue) '\(text)' \(problem)") }
         string = isTrimmed ? text.withoutOuterSlashes : text
@@ -36,16 +39,22 @@ struct ResourcePath: Sendable {
     }
 
     /// The problem of an invalid path as a phrase; nil for a valid one.
-    private static func problem(in path: UnsafeBufferPointer<UInt8>, _ kind: Kind) -> String? {
+    private static func problem(
+        in path: UnsafeBufferPointer<UInt8>, _ kind: Kind, _ isStored: Bool
+    ) -> String? {
         guard !path.isEmpty else { return "is empty" }
         guard path.count <= maxBytes else {
             return "has \(path.count) bytes; the limit is \(maxBytes)"
         }
         var (count, start) = (0, 0)
+        // Collections and documents alternate; a relative document path begins with a document.
+        let documents = kind == .documentBelow ? 0 : 1
         while start <= path.count {
             let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
             let segment = UnsafeBufferPointer(rebasing: path[start..<end])
-            if let problem = PathSegment.problem(in: segment) { return problem }
+            let numeric: PathSegment.NumericIDs =
+                isStored ? .any : count % 2 == documents ? .canonical : .none
+            if let problem = PathSegment.problem(in: segment, numeric) { return problem }
             count += 1
             start = end + 1
         }
@@ -149,8 +158,20 @@ enum PathSegment {
         return Int64(String(decoding: digits, as: UTF8.self))
     }
 
+    /// The numeric IDs that are accepted among the reserved segments.
+    enum NumericIDs {
+        /// None: Firestore reserves them as collection IDs.
+        case none
+        /// Numbers other than 0 in their only valid spelling: without leading zeros.
+        case canonical
+        /// Any spelling of any number.
+        case any
+    }
+
     /// The problem of an invalid segment, which contains no slash; nil for a valid one.
-    static func problem(in segment: UnsafeBufferPointer<UInt8>) -> String? {
+    static func problem(
+        in segment: UnsafeBufferPointer<UInt8>, _ numeric: NumericIDs
+    ) -> String? {
         guard let first = segment.first else { return "has an empty segment" }
         guard segment.count <= maxBytes else {
             return "has a segment of \(segment.count) bytes; the limit is \(maxBytes)"
@@ -158,11 +179,18 @@ enum PathSegment {
         // Reserved segments begin with one of these two bytes.
         guard first == UInt8(ascii: ".") || first == UInt8(ascii: "_") else { return nil }
         let dots = segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8)
-        let reserved =
-            segment.count >= 4 && segment.starts(with: "__".utf8)
-            && segment.suffix(2).elementsEqual("__".utf8) && numericID(segment) == nil
-        guard dots || reserved else { return nil }
+        let isReserved =
+            segment.count >= 5 && segment.starts(with: "__".utf8)
+            && segment.suffix(2).elementsEqual("__".utf8) && !isAccepted(segment, numeric)
+        guard dots || isReserved else { return nil }
         return "has the reserved segment '\(String(decoding: segment, as: UTF8.self))'"
+    }
+
+    private static func isAccepted(
+        _ segment: UnsafeBufferPointer<UInt8>, _ numeric: NumericIDs
+    ) -> Bool {
+        guard numeric != .none, let number = numericID(segment) else { return false }
+        return numeric == .any || number != 0 && segment.elementsEqual("__id\(number)__".utf8)
     }
 }
 

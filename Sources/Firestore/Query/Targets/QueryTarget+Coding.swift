@@ -66,9 +66,10 @@ extension QueryTarget {
     private static func source(in fields: MapValue) throws(LarderError) -> Query.Source {
         do throws(LarderError) {
             switch (fields["collection"], fields["group"], fields["document"]) {
-            case (.string(let path)?, nil, nil): return .collection(try CollectionPath(path))
+            case (.string(let path)?, nil, nil):
+                return .collection(try CollectionPath(stored: path))
             case (nil, .string(let id)?, nil): return .group(id)
-            case (nil, nil, .string(let path)?): return .document(try DocumentPath(path))
+            case (nil, nil, .string(let path)?): return .document(try DocumentPath(stored: path))
             default: throw .malformedTarget()
             }
         } catch {

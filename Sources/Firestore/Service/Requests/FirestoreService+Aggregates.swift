@@ -55,36 +55,16 @@ extension DatabaseContext {
     fileprivate func aggregates(
         _ named: [NamedAggregate], over selection: QuerySelection, _ time: ReadTime
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
-        guard selection.offset == 0 || named.allSatisfy({ $0.aggregate == .count }) else {
-            throw LarderError(.unimplemented, "a sum or average with an offset is not implemented")
-        }
         let (values, version) = try backend.aggregates(
-            named.map(\.aggregate), over: selection.query(of: named), as: credentials,
-            in: time.transaction, asOf: time.asOf, memory: origin?.memory)
+            named.map(\.aggregate), over: selection.query, offset: selection.offset,
+            as: credentials, in: time.transaction, asOf: time.asOf, memory: origin?.memory)
         let bounded = zip(values, named).map { value, named -> Value in
             if selection.isEmpty {
                 return if case .average = named.aggregate { .null } else { .integer(0) }
             }
             guard case .integer(let count) = value, named.aggregate == .count else { return value }
-            let counted = max(count - Int64(selection.offset), 0)
-            return .integer(min(counted, named.upTo ?? .max))
+            return .integer(min(count, named.upTo ?? .max))
         }
         return (bounded, version)
-    }
-}
-
-extension QuerySelection {
-    /// The query to aggregate over: only documents with all aggregated fields, in the order of
-    /// these, as from an index.
-    fileprivate func query(of named: [NamedAggregate]) -> Query {
-        var query = queryWithOffset
-        // Cursors refer to the existing orders.
-        guard query.start == nil, query.end == nil else { return query }
-        for path in named.compactMap(\.aggregate.path) where !path.isDocumentID {
-            guard !query.orders.contains(where: { $0.path == path }) else { continue }
-            query.explicitOrders.append(
-                Order(path, isDescending: query.explicitOrders.last?.isDescending ?? false))
-        }
-        return query
     }
 }

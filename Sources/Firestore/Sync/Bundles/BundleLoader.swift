@@ -66,14 +66,17 @@ package struct BundleLoader: Sendable {
     /// - Parameters:
     ///   - step: receives the effects, including those before an error.
     ///   - activeTarget: returns the state of an active target.
-    /// - Throws: as ``step()``, and for an incomplete bundle.
+    /// - Throws: as ``step()``, and for an incomplete bundle; `unknown` for an empty one.
     package mutating func finish(
         _ step: inout BundleStep, activeTarget: (QueryTarget) -> TargetData? = { _ in nil }
     ) throws(LarderError) {
         guard progress.state == .inProgress else { return }
         do throws(LarderError) {
             try reader.finish()
-            guard let metadata, let target else { throw .malformedBundle("it is empty") }
+            // Apple's SDK has this code for it, other than for malformed bundles.
+            guard let metadata, let target else {
+                throw LarderError(.unknown, "the bundle is empty")
+            }
             try expectNothing()
             guard progress.documentsLoaded == metadata.totalDocuments else {
                 throw .malformedBundle(

@@ -138,11 +138,9 @@ extension MessageCoder {
         switch message.operator {
         case nil: throw .invalidArgument("an aggregation has no operator")
         case .sum(let sum):
-            return NamedAggregate(
-                message.alias, .sum(try decode(fieldPath: sum.field.fieldPath)))
+            return NamedAggregate(message.alias, .sum(try decode(aggregated: sum.field)))
         case .avg(let average):
-            return NamedAggregate(
-                message.alias, .average(try decode(fieldPath: average.field.fieldPath)))
+            return NamedAggregate(message.alias, .average(try decode(aggregated: average.field)))
         case .count(let count):
             guard !count.hasUpTo || count.upTo.value > 0 else {
                 throw .invalidArgument("a count limit of \(count.upTo.value)")
@@ -151,14 +149,14 @@ extension MessageCoder {
                 message.alias, .count, upTo: count.hasUpTo ? count.upTo.value : nil)
         }
     }
-}
 
-extension QueryTarget {
-    /// Whether the last order is the implicit one by document name.
-    fileprivate var impliesOrderByName: Bool {
-        guard let last = orders.last, last.path == .documentID else { return false }
-        let others = orders.dropLast()
-        return last.isDescending == (others.last?.isDescending ?? false)
-            && [start, end].allSatisfy { ($0?.values.count ?? 0) <= others.count }
+    private func decode(
+        aggregated field: Google_Firestore_V1_StructuredQuery.FieldReference
+    ) throws(LarderError) -> FieldPath {
+        let path = try decode(fieldPath: field.fieldPath)
+        guard !path.isDocumentID else {
+            throw .invalidArgument("Aggregations are not supported for the property: \(path)")
+        }
+        return path
     }
 }

@@ -132,6 +132,15 @@ import Testing
         try await db.terminate()
     }
 
+    @Test("a bundle of nothing fails with Apple's code")
+    func nothing() async throws {
+        let db = try database()
+        #expect(await code { _ = try await db.loadBundle(Data()) } == .unknown)
+        #expect(await code { _ = try await db.loadBundle(InputStream(data: Data())) } == .unknown)
+        #expect(await code { _ = try await db.loadBundle(Data("x".utf8)) } == .invalidArgument)
+        try await db.terminate()
+    }
+
     @Test("a malformed bundle fails, and observers receive the progress so far")
     func malformed() async throws {
         let db = try database()

@@ -101,7 +101,13 @@ extension DifferentialRun {
         let query = TestQuery(&random, in: world, model.documents)
         let path = random.pick(world.fields)
         let field = Larder.FieldPath(path.segments)
-        let matching = NaiveEvaluator(query.content).documents(among: model.documents)
+        let evaluator = NaiveEvaluator(query.content)
+        // A count alone needs no field.
+        let isCount = random.oneIn(4)
+        let matching =
+            isCount
+            ? evaluator.documents(among: model.documents)
+            : evaluator.documents(aggregating: path, among: model.documents)
         let values = matching.compactMap { model.documents[$0]?.value(at: path) }
         let numbers = values.compactMap { value -> Double? in
             switch value {
@@ -117,7 +123,10 @@ extension DifferentialRun {
             (.minimum(field), values.min { $0.modelOrder(to: $1) < 0 } ?? .null),
             (.maximum(field), values.max { $0.modelOrder(to: $1) < 0 } ?? .null),
         ]
-        let asked = random.oneIn(2) ? expected : [random.pick(expected)]
+        let asked =
+            isCount
+            ? [expected[0]]
+            : random.oneIn(2) ? expected : [random.pick(Array(expected.dropFirst()))]
         let found = try await query.query(in: indexed).aggregate(asked.map(\.0))
             .getAggregation(source: isLocal && random.oneIn(2) ? .server : .cache)
         for (aggregate, value) in asked

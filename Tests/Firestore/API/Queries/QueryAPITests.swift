@@ -242,6 +242,15 @@ struct QueryAPITests {
         #expect(
             await code { _ = try await usa.aggregate([]).getAggregation(source: .cache) }
                 == .invalidArgument)
+        let six = ["a", "b", "c", "d", "e", "f"].map { AggregateField.sum($0) }
+        for source in [AggregateSource.cache, .server] {
+            #expect(
+                await code { _ = try await usa.aggregate(six).getAggregation(source: source) }
+                    == .invalidArgument)
+        }
+        // Only documents with all aggregated fields count.
+        let both = usa.aggregate([.count(), .sum("other")])
+        #expect(try await both.getAggregation(source: .cache).count == 0)
         #expect(
             await code {
                 _ = try await usa.aggregate([.sum("a..b")]).getAggregation(source: .cache)

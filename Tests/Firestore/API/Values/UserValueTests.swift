@@ -84,6 +84,43 @@ struct UserValueTests {
             ])
     }
 
+    @Test("Structures that were converted to AnyObject are what they were")
+    func boxes() throws {
+        let time = Timestamp(seconds: 3, nanoseconds: 4567)
+        let (place, vector) = (GeoPoint(latitude: 1, longitude: 2), VectorValue([1, 2]))
+        let values: [(Any, Value)] = [
+            (time as AnyObject, .timestamp(Timestamp(seconds: 3, nanoseconds: 4000))),
+            (place as AnyObject, .geoPoint(place)), (vector as AnyObject, .vector(vector)),
+            ("text".prefix(2) as AnyObject, "te"), (Int128(5) as AnyObject, 5),
+            (
+                Date(timeIntervalSince1970: 1) as AnyObject,
+                .timestamp(Timestamp(seconds: 1, nanoseconds: 0))
+            ),
+            (Data([1]) as AnyObject, .bytes([1])), (5 as AnyObject, 5), (true as AnyObject, true),
+            (2.25 as AnyObject, 2.25), (NSNull() as AnyObject, .null),
+            (
+                [time, place] as AnyObject,
+                [.timestamp(Timestamp(seconds: 3, nanoseconds: 4000)), .geoPoint(place)]
+            ),
+            (["a": vector] as AnyObject, ["a": .vector(vector)]),
+        ]
+        for (value, expected) in values {
+            #expect(try Sample.fields(["v": value]) == ["v": expected], "\(expected)")
+            #expect(try Sample.fields(["v": Optional(value) as Any]) == ["v": expected])
+            var parser = try UserValueParser(.query(nestedArrays: true))
+            #expect(try parser.value(value) == expected, "\(expected)")
+        }
+        let stored = try Sample.fields(["a": [time as AnyObject, ["b": place as AnyObject]]])
+        #expect(
+            stored == [
+                "a": [
+                    .timestamp(Timestamp(seconds: 3, nanoseconds: 4000)), ["b": .geoPoint(place)],
+                ]
+            ])
+        struct Other {}
+        #expect(throws: LarderError.self) { try Sample.fields(["v": Other() as AnyObject]) }
+    }
+
     @Test("Timestamps are cut to microseconds, also before 1970 and in unions")
     func microseconds() throws {
         let fields = try Sample.fields([

@@ -61,7 +61,7 @@ struct CommitRequestTests {
             try code(
                 .patch("c/a", [:], transforms: [.init("__a__", .serverTimestamp)]))
                 == .invalidArgument)
-        #expect(try code(.set("c/a", ["__a": 1, "a__": 1, "__": 1, "___": 1])) == nil)
+        #expect(try code(.set("c/a", ["__a": 1, "a__": 1, "__": 1, "___": 1, "____": 1])) == nil)
     }
 
     @Test("Server timestamps that are pending, and arrays in arrays")
@@ -86,5 +86,29 @@ struct CommitRequestTests {
         let delete = Mutation(
             .delete, at: try DocumentPath("c/a"), transforms: [try .init("n", .serverTimestamp)])
         #expect(try code(delete) == .invalidArgument)
+    }
+
+    @Test("A transform of a field and one of a field inside it; not two of one field")
+    func transformedFields() throws {
+        func code(_ paths: String...) throws -> LarderError.Code? {
+            let transforms = try paths.map {
+                FieldTransform(try FieldPath(dotted: $0), .increment(1))
+            }
+            return try self.code(.patch("c/a", [:], transforms: transforms))
+        }
+        for paths in [
+            ["a", "a.b"], ["a.b", "a"], ["a", "b", "a-", "a.b.c"], ["a.b", "a.b.c", "a.b"],
+        ] {
+            let error = #expect(throws: LarderError.self) {
+                let transforms = try paths.map {
+                    FieldTransform(try FieldPath(dotted: $0), .increment(1))
+                }
+                _ = try TestBackend().commit(.patch("c/a", [:], transforms: transforms))
+            }
+            #expect(error?.message.contains("and its nested property at the same time.") == true)
+        }
+        #expect(try code("a", "a") == nil)
+        #expect(try code("a.b", "a.c", "a-") == nil)
+        #expect(try code("n.b", "n.bc", "n") == .invalidArgument)
     }
 }

@@ -146,7 +146,7 @@ struct ReadSetTests {
         query.filters = [.field(FieldFilter(try FieldPath("n"), .equal, text))]
         reads.add(query, [])
         #expect((10_000..<11_000).contains(reads.bytes))
-        more.add(query, [.maximum(try FieldPath("n")): text])
+        more.add(query, offset: 0, [.maximum(try FieldPath("n")): text])
         reads.formUnion(more, at: version)
         #expect((30_000..<33_000).contains(reads.bytes))
     }

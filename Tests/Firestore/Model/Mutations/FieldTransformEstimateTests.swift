@@ -1,4 +1,5 @@
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @Suite("Transforms")
@@ -23,6 +24,20 @@ struct FieldTransformEstimateTests {
         #expect(estimate(.increment(1), 0.5) == 1.5)
         #expect(estimate(.increment(3), "text") == 3)
         #expect(estimate(.increment(1.5), nil) == 1.5)
+    }
+
+    @Test("an increment of nothing is its operand, -0.0 too, with a base or without")
+    func incrementsOfNothing() {
+        for previous in [nil, "text", .null] as [Value?] {
+            for operand in [-0.0, 0.0, 0, 1.5, 3, .double(.nan)] as [Value] {
+                #expect(estimate(.increment(operand), previous).isIdentical(to: operand))
+                let base = FieldTransform.Operation.increment(operand).baseValue(from: previous)
+                #expect(estimate(.increment(operand), base).isIdentical(to: operand))
+            }
+        }
+        #expect(estimate(.increment(-0.0), 0).isIdentical(to: 0.0))
+        #expect(estimate(.increment(-0.0), 0.0).isIdentical(to: 0.0))
+        #expect(estimate(.increment(-0.0), -0.0).isIdentical(to: -0.0))
     }
 
     @Test("minimum and maximum take the number's type with it")
@@ -57,6 +72,34 @@ struct FieldTransformEstimateTests {
         #expect(estimate(.minimum(low), high) == low)
         #expect(estimate(.maximum(high), low) == high)
         #expect(estimate(.maximum(low), high) == high)
+    }
+
+    @Test("an integer and a double are compared exactly, not as doubles")
+    func mixedNumbers() {
+        let (even, above) = (Value.double(0x1p53), Value.integer((1 << 53) + 1))
+        #expect(estimate(.maximum(above), even) == above)
+        #expect(estimate(.minimum(above), even) == even)
+        #expect(estimate(.maximum(even), above) == above)
+        #expect(estimate(.minimum(even), above) == even)
+        #expect(estimate(.maximum(.double(0x1p63)), .integer(.max)) == .double(0x1p63))
+        #expect(estimate(.maximum(.integer(.max)), .double(0x1p63)) == .double(0x1p63))
+        #expect(estimate(.minimum(.integer(.min)), .double(-0x1p63)) == .double(-0x1p63))
+        #expect(estimate(.minimum(-2.5), -2) == -2.5)
+        #expect(estimate(.maximum(-2.5), -2) == -2)
+        #expect(estimate(.maximum(.double(.infinity)), .integer(.max)) == .double(.infinity))
+        #expect(estimate(.minimum(.double(-.infinity)), .integer(.min)) == .double(-.infinity))
+        let numbers: [Value] = [
+            .double(.nan), .double(-.infinity), .double(-0x1p63), .integer(.min), -3, -2.5, -2,
+            -0.0, 0.0, 0, 1, 1.0, 1.5, 2, .double(0x1p53), .integer(1 << 53), above,
+            .integer(.max), .double(0x1p63), .double(.infinity),
+        ]
+        for old in numbers.dropFirst() {
+            for new in numbers.dropFirst() {
+                let order = new.modelOrder(to: old)
+                #expect(estimate(.maximum(new), old).isIdentical(to: order > 0 ? new : old))
+                #expect(estimate(.minimum(new), old).isIdentical(to: order < 0 ? new : old))
+            }
+        }
     }
 
     @Test("a union appends missing elements without duplicates, by Firestore's equality")
@@ -115,5 +158,17 @@ struct FieldTransformEstimateTests {
         #expect(
             FieldTransform.Operation.arrayRemove([1]).committed(over: [1], serverValue: .null)
                 == [])
+    }
+}
+
+extension Value {
+    /// Whether both are numbers of one type with the same bits, but for NaN.
+    fileprivate func isIdentical(to other: Value) -> Bool {
+        switch (self, other) {
+        case (.integer(let left), .integer(let right)): left == right
+        case (.double(let left), .double(let right)):
+            left.bitPattern == right.bitPattern || left.isNaN && right.isNaN
+        default: false
+        }
     }
 }

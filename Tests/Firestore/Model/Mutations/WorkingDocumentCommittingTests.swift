@@ -6,7 +6,7 @@ import Testing
 struct WorkingDocumentCommittingTests {
     private let builder: RecordBuilder
     private let path: DocumentPath
-    private let version = SnapshotVersion(Timestamp(seconds: 9, nanoseconds: 1000))
+    private let version = SnapshotVersion(Timestamp(seconds: 9, nanoseconds: 123_987_000))
 
     init() throws {
         builder = try RecordBuilder()
@@ -27,11 +27,12 @@ struct WorkingDocumentCommittingTests {
         return (document.record?.fields, result.transformResults)
     }
 
-    @Test("The server timestamp is the commit's version")
+    @Test("The server timestamp is the commit's version in milliseconds, rounded down")
     func serverTimestamp() throws {
+        let time = Value.timestamp(Timestamp(seconds: 9, nanoseconds: 123_000_000))
         let done = try commit(.set(Record([:])), [("t", .serverTimestamp)], over: nil)
-        #expect(done.fields == ["t": .timestamp(version.timestamp)])
-        #expect(done.results == [.timestamp(version.timestamp)])
+        #expect(done.fields == ["t": time])
+        #expect(done.results == [time])
     }
 
     @Test("Numbers are answered as they are, changes of arrays with null")
@@ -72,7 +73,7 @@ struct WorkingDocumentCommittingTests {
             _ = try document.commit(mutation, at: version, using: builder)
             let expected = mutation.committedModelFields(over: before) { transform, value in
                 if case .serverTimestamp = transform.operation {
-                    return .timestamp(version.timestamp)
+                    return .timestamp(version.timestamp.modelServerTimestamp)
                 }
                 return transform.operation.modelEstimate(value, version.timestamp)
             }

@@ -13,7 +13,7 @@ struct DocumentPathTests {
         arguments: [
             "", "/", "//", "cities", "cities/SF/landmarks", "cities//SF", "//cities/SF",
             "cities/SF//", "cities/.", "cities/..", "cities/__reserved__", "__x__/SF",
-            "cities/____",
+            "cities/_____", "__id7__/SF", "a/b/__id7__/SF",
         ])
     func forbidden(text: String) throws {
         let error = #expect(throws: LarderError.self) { try DocumentPath(text) }
@@ -40,7 +40,7 @@ struct DocumentPathTests {
     @Test("numeric ids come first and by number, the rest by UTF-8 bytes")
     func order() throws {
         let ids = [
-            "__id-9223372036854775808__", "__id-7__", "__id7__", "__id007__", "__id10__",
+            "__id-9223372036854775808__", "__id-7__", "__id7__", "__id10__",
             "__id9223372036854775807__", "_", "__", "__id", "__id7_", "a", "é", "\u{ffff}",
             "\u{10000}",
         ]
@@ -56,7 +56,7 @@ struct DocumentPathTests {
     @Test("the first segments that differ decide, then the number of segments")
     func orderOfDepths() throws {
         let paths = try [
-            "a/__id7__", "a/__id7__/b/c", "a/__id10__", "a/__id7_", "a/b", "a/b/__id9__/d",
+            "a/__id7__", "a/__id7__/b/c", "a/__id10__", "a/__id7_", "a/b", "a/b/__/d",
             "a/b/c/d", "a/b/c/e", "a/b-", "a/b-/c/d", "a/ba", "a/longer-than-eight",
             "a/longer-than-nine", "a-b/c", "ab/c",
         ].map { try DocumentPath($0) }
@@ -67,11 +67,50 @@ struct DocumentPathTests {
         }
     }
 
-    @Test("numeric IDs outside of Int64 are reserved")
-    func oddNumericIDs() throws {
-        for id in ["__id__", "__idabc__", "__id9223372036854775808__", "__id+7__", "__id-__"] {
-            #expect(throws: LarderError.self) { try DocumentPath("c/" + id) }
+    @Test(
+        "numeric IDs have one spelling; others, 0 and numbers outside of Int64 are reserved",
+        arguments: [
+            "", "abc", "-", "0", "-0", "+0", "00", "07", "007", "-01", "+7", "1a", "1.0", "1e3",
+            "0x1",
+            " 1", "1 ", "٣", "9223372036854775808", "-9223372036854775809", "99999999999999999999",
+        ])
+    func oddNumericIDs(number: String) throws {
+        for path in ["c/__id\(number)__", "c/__id\(number)__/d/e", "c/d/e/__id\(number)__"] {
+            let error = #expect(throws: LarderError.self) { try DocumentPath(path) }
+            #expect(error?.condition == .invalidName)
         }
+        let cities = try CollectionPath("cities")
+        #expect(throws: LarderError.self) { try cities.document("__id\(number)__") }
+        #expect(throws: LarderError.self) { try DocumentPath("__id\(number)__", below: cities) }
+    }
+
+    @Test("numeric IDs name documents, not collections")
+    func numericIDs() throws {
+        let cities = try CollectionPath("cities")
+        for number in [1, -1, 10, Int64.max, Int64.min] {
+            let id = "__id\(number)__"
+            #expect(try DocumentPath(id, below: cities).id == id)
+            #expect(try DocumentPath(id + "/x/" + id, below: cities).id == id)
+            #expect(throws: LarderError.self) { try CollectionPath(id) }
+            #expect(throws: LarderError.self) { try DocumentPath("c/d").collection(id) }
+        }
+        for id in ["_", "__", "___", "____", "__id7_", "_id7__", "__id7__x"] {
+            #expect(try cities.document(id).id == id)
+            #expect(try CollectionPath(id).id == id)
+        }
+    }
+
+    @Test("a store may have the numeric IDs of earlier versions, behind the canonical ones")
+    func storedNumericIDs() throws {
+        let paths = try [
+            "__id3__/__id0__", "__id3__/__id007__/__id7__/a", "c/__id-0__", "c/__id0__",
+            "c/__id7__",
+            "c/__id007__", "c/__id8__",
+        ].map { try DocumentPath(stored: $0) }
+        #expect(paths[3] < paths[2])
+        #expect(paths[4] < paths[5])
+        #expect(paths[5] < paths[6])
+        #expect(throws: LarderError.self) { try DocumentPath(stored: "c/__id__") }
     }
 
     @Test("a path that begins another is below it")

@@ -53,7 +53,7 @@ final class Ledger {
             var value = transform.operation.modelEstimate(
                 fields?.value(at: transform.path), version.timestamp)
             if case .serverTimestamp = transform.operation {
-                value = .timestamp(version.timestamp)
+                value = .timestamp(version.timestamp.modelServerTimestamp)
             }
             fields?.put(value, at: transform.path)
             switch transform.operation {
