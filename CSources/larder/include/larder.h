@@ -712,7 +712,9 @@ LARDER_API void larder_document_info_init(larder_document_info *info, size_t str
 
 /* Writes a document; plain is a plain record for a found one and empty otherwise. Checks name,
  * record and size; maintains indexes, the read-time index and accounting. A damaged row is
- * replaced, which requires recounting all documents. */
+ * replaced, which requires recounting all documents. The name of a found one has no reserved id:
+ * those are __.+__, but for document ids that spell a number other than 0 as __id42__ does. Of
+ * earlier versions a store may hold others, which can be read and removed. */
 LARDER_API int32_t larder_document_put(larder_txn *txn, larder_bytes name,
                                        const larder_document_info *info, larder_bytes plain,
                                        larder_error *error);

@@ -64,11 +64,13 @@ struct LocalModel {
             }
             let fields = view(mutation.path, of: user)?.fields
             for transform in mutation.transforms {
-                guard case .increment = transform.operation else { continue }
+                guard case .increment(let operand) = transform.operation else { continue }
+                // Of doubles only -0.0 changes none that is added to it.
+                let nothing: Value = operand.type == .double ? -0.0 : 0
                 let value = fields?.value(at: transform.path)
                 let number = value?.type == .integer || value?.type == .double ? value : nil
                 bases.append(
-                    Base(path: mutation.path, field: transform.path, value: number ?? 0))
+                    Base(path: mutation.path, field: transform.path, value: number ?? nothing))
             }
         }
         queues[user, default: []].append(

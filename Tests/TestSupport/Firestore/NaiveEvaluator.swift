@@ -53,8 +53,10 @@ package struct NaiveEvaluator {
         }
     }
 
-    /// The documents that aggregations of a field are over: of those with the field, as many as the
-    /// limit says. The field is an order before the name, if the query itself does not need the name.
+    /// The documents that aggregations of a field are over.
+    ///
+    /// Of those with the field as many as the limit says. The field is an order before the name, if
+    /// the query itself does not need the name.
     package func documents(
         aggregating path: FieldPath, among documents: [DocumentPath: MapValue]
     ) -> [DocumentPath] {

@@ -9,7 +9,7 @@ public final class FirestoreDecoder {
     /// The representation of dates; timestamps by default.
     public var dateDecodingStrategy = DateDecodingStrategy.timestamp
 
-    /// The representation of `Data`; bytes by default.
+    /// The representation of `Data`; bytes or a Base64 string by default.
     public var dataDecodingStrategy = DataDecodingStrategy.blob
 
     /// The strings that represent infinities and NaN; none by default.
@@ -46,9 +46,10 @@ public final class FirestoreDecoder {
             userInfo[key] = reference
         }
         let options = ValueDecoding.Options(
-            date: dateDecodingStrategy, data: dataDecodingStrategy,
-            float: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
-            userInfo: userInfo)
+            FirestoreDecodingFormat(
+                date: dateDecodingStrategy, data: dataDecodingStrategy,
+                float: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
+                userInfo: userInfo))
         return try options.decoded(type, from: Self.unwrapped(value), at: .root)
     }
 }
@@ -93,11 +94,11 @@ extension FirestoreDecoder {
 
     /// The representation that `Data` is decoded from.
     public enum DataDecodingStrategy {
-        /// Bytes.
+        /// Bytes; a string is decoded as Base64.
         case blob
         /// The default encoding of `Data`: an array of numbers.
         case deferredToData
-        /// A Base64 string.
+        /// A Base64 string; bytes are accepted, too.
         case base64
         /// A custom closure.
         case custom((any Decoder) throws -> Data)

@@ -32,9 +32,10 @@ public final class FirestoreEncoder {
     ///   Swift errors, as of other encoders; on Linux they cannot be caught `as NSError`.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
         let options = ValueEncoding.Options(
-            date: dateEncodingStrategy, data: dataEncodingStrategy,
-            float: nonConformingFloatEncodingStrategy, key: keyEncodingStrategy,
-            userInfo: userInfo)
+            FirestoreEncodingFormat(
+                date: dateEncodingStrategy, data: dataEncodingStrategy,
+                float: nonConformingFloatEncodingStrategy, key: keyEncodingStrategy,
+                userInfo: userInfo))
         let encoded = try options.encoded(value, at: .root)
         guard let fields = encoded as? [String: Any] else {
             throw EncodingError.invalidValue(

@@ -12,11 +12,6 @@ extension FieldValue: FirestorePassthrough {}
 /// A property that is not part of the data: `@DocumentID`.
 protocol OutsideTheData {}
 
-/// A dictionary, whose keys are data and not subject to key strategies.
-protocol StringKeyedDictionary {}
-
-extension Dictionary: StringKeyedDictionary where Key == String {}
-
 // MARK: - Codable
 
 /// For coders other than Firestore's, which pass timestamps through.

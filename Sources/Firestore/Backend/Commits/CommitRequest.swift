@@ -152,7 +152,9 @@ extension Mutation {
         }
     }
 
-    /// Throws `invalidArgument` if one transformed field contains another. The message is Firestore's.
+    /// Refuses transforms of a field and of one inside it, with Firestore's message.
+    ///
+    /// - Throws: `invalidArgument`.
     private func checkTransformedFields() throws(LarderError) {
         guard transforms.count > 1 else { return }
         // In their order a field is directly followed by those inside it.

@@ -4,124 +4,154 @@ import LarderCore
 /// An encoder of `Encodable` types to values of the Realtime Database, also available as
 /// `Database.Encoder`.
 ///
-/// The strategies are those of Foundation's `JSONEncoder`. Use an encoder on one thread at a time.
+/// Booleans and numbers become `NSNumber`, which casts to any number type, decimals
+/// `NSDecimalNumber` with all their digits; the database stores the nearest double. Use an encoder on
+/// one thread at a time.
 public final class DatabaseEncoder {
-    private let encoder = JSONEncoder()
+    /// The representation of dates; seconds since 2001 by default, as `Date` encodes itself.
+    public var dateEncodingStrategy = DateEncodingStrategy.deferredToDate
+
+    /// The representation of `Data`; a Base64 string by default.
+    public var dataEncodingStrategy = DataEncodingStrategy.base64
+
+    /// The treatment of infinities and NaN; an error by default.
+    public var nonConformingFloatEncodingStrategy = NonConformingFloatEncodingStrategy.throw
+
+    /// The conversion of property names to keys; none by default.
+    public var keyEncodingStrategy = KeyEncodingStrategy.useDefaultKeys
+
+    /// The user info passed to `encode(to:)`.
+    public var userInfo: [CodingUserInfoKey: Any] = [:]
 
     /// Creates an encoder with the default strategies.
     public init() {}
 
-    /// The representation of dates; seconds since 2001 by default, as `Date` encodes itself.
-    public var dateEncodingStrategy: JSONEncoder.DateEncodingStrategy {
-        get { encoder.dateEncodingStrategy }
-        set { encoder.dateEncodingStrategy = newValue }
-    }
-
-    /// The representation of `Data`; a Base64 string by default.
-    public var dataEncodingStrategy: JSONEncoder.DataEncodingStrategy {
-        get { encoder.dataEncodingStrategy }
-        set { encoder.dataEncodingStrategy = newValue }
-    }
-
-    /// The strings that represent infinities and NaN; none by default.
-    public var nonConformingFloatEncodingStrategy: JSONEncoder.NonConformingFloatEncodingStrategy {
-        get { encoder.nonConformingFloatEncodingStrategy }
-        set { encoder.nonConformingFloatEncodingStrategy = newValue }
-    }
-
-    /// The conversion of property names to keys; none by default.
-    public var keyEncodingStrategy: JSONEncoder.KeyEncodingStrategy {
-        get { encoder.keyEncodingStrategy }
-        set { encoder.keyEncodingStrategy = newValue }
-    }
-
-    /// The user info passed to `encode(to:)`.
-    public var userInfo: [CodingUserInfoKey: any Sendable] {
-        get { encoder.userInfo }
-        set { encoder.userInfo = newValue }
-    }
-
     /// Encodes a value for ``DatabaseReference/setValue(_:withCompletionBlock:)``.
     ///
-    /// - Throws: Swift's `EncodingError`, and errors of the value's `encode(to:)`. These are Swift
-    ///   errors, as of other encoders; on Linux they cannot be caught `as NSError`.
+    /// - Throws: Swift's `EncodingError` for a value that is nested deeper than 100 levels or violates
+    ///   a strategy, and errors of the value's `encode(to:)`. These are Swift errors, as of other
+    ///   encoders; on Linux they cannot be caught `as NSError`.
     public func encode<T: Encodable>(_ value: T) throws -> Any {
-        try json(of: value).foundationValue
+        let options = ValueEncoding.Options(
+            DatabaseEncodingFormat(
+                date: dateEncodingStrategy, data: dataEncodingStrategy,
+                float: nonConformingFloatEncodingStrategy, key: keyEncodingStrategy,
+                userInfo: userInfo))
+        return try options.encoded(value, at: .root)
     }
 
+    /// Encodes a value as the database stores it.
+    ///
+    /// - Throws: like ``encode(_:)``, and for data that the database cannot store, such as bytes.
     func json<T: Encodable>(of value: T) throws -> JSONValue {
-        let text = try encoder.encode(value)
-        do {
-            return try text.withUnsafeBytes {
-                try JSONValue(parsing: $0, maximumDepth: 1000, duplicateNames: .kept)
-            }
-        } catch let error as JSONError {
+        let encoded = try encode(value)
+        do throws(LarderError) {
+            return try JSONValue(userValue: encoded)
+        } catch {
             throw EncodingError.invalidValue(
-                value, EncodingError.Context(codingPath: [], debugDescription: "\(error)"))
+                value,
+                EncodingError.Context(
+                    codingPath: [], debugDescription: error.message, underlyingError: error))
         }
     }
 }
 
-/// A decoder of `Decodable` types from values of the Realtime Database, also available as
-/// `Database.Decoder`.
-///
-/// The strategies are those of Foundation's `JSONDecoder`. Use a decoder on one thread at a time.
-public final class DatabaseDecoder {
-    private let decoder = JSONDecoder()
+// MARK: - Strategies
 
-    /// Creates a decoder with the default strategies.
-    public init() {}
-
-    /// The representation of dates; seconds since 2001 by default, as `Date` decodes itself.
-    public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy {
-        get { decoder.dateDecodingStrategy }
-        set { decoder.dateDecodingStrategy = newValue }
+extension DatabaseEncoder {
+    /// The representation of encoded dates.
+    public enum DateEncodingStrategy {
+        /// The default encoding of `Date`: seconds since 2001.
+        case deferredToDate
+        /// A number of seconds since 1970.
+        case secondsSince1970
+        /// A number of milliseconds since 1970.
+        case millisecondsSince1970
+        /// A string such as `2026-11-21T13:00:00Z`.
+        case iso8601
+        /// A string created by a formatter.
+        case formatted(DateFormatter)
+        /// A custom closure.
+        case custom((Date, any Encoder) throws -> Void)
     }
 
-    /// The representation of `Data`; a Base64 string by default.
-    public var dataDecodingStrategy: JSONDecoder.DataDecodingStrategy {
-        get { decoder.dataDecodingStrategy }
-        set { decoder.dataDecodingStrategy = newValue }
+    /// The representation of encoded `Data`.
+    public enum DataEncodingStrategy {
+        /// The default encoding of `Data`: an array of numbers.
+        case deferredToData
+        /// A Base64 string.
+        case base64
+        /// `Data` itself, which the database does not store.
+        case blob
+        /// A custom closure.
+        case custom((Data, any Encoder) throws -> Void)
     }
 
-    /// The strings that represent infinities and NaN; none by default.
-    public var nonConformingFloatDecodingStrategy: JSONDecoder.NonConformingFloatDecodingStrategy {
-        get { decoder.nonConformingFloatDecodingStrategy }
-        set { decoder.nonConformingFloatDecodingStrategy = newValue }
+    /// The treatment of infinities and NaN.
+    public enum NonConformingFloatEncodingStrategy {
+        /// Throws an error.
+        case `throw`
+        /// Represents them as strings.
+        case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// The conversion of keys to property names; none by default.
-    public var keyDecodingStrategy: JSONDecoder.KeyDecodingStrategy {
-        get { decoder.keyDecodingStrategy }
-        set { decoder.keyDecodingStrategy = newValue }
-    }
-
-    /// The user info passed to `init(from:)`.
-    public var userInfo: [CodingUserInfoKey: any Sendable] {
-        get { decoder.userInfo }
-        set { decoder.userInfo = newValue }
-    }
-
-    /// Decodes a value from data of the Realtime Database, such as ``DataSnapshot/value``.
+    /// The conversion of property names to keys.
     ///
-    /// - Throws: Swift's `DecodingError` if the data does not match the type, and errors of the
-    ///   value's `init(from:)`. These are Swift errors, as of other decoders; on Linux they cannot
-    ///   be caught `as NSError`.
-    public func decode<T: Decodable>(_ type: T.Type, from data: Any) throws -> T {
-        let json: JSONValue
-        do throws(LarderError) {
-            json = try JSONValue(userValue: data)
-        } catch {
-            throw DecodingError.dataCorrupted(
-                DecodingError.Context(
-                    codingPath: [], debugDescription: error.message, underlyingError: error))
+    /// Keys of dictionaries are data and are not converted.
+    public enum KeyEncodingStrategy {
+        /// No conversion.
+        case useDefaultKeys
+        /// From `camelCase` to `snake_case`.
+        case convertToSnakeCase
+        /// A custom closure, called with the coding path from the root.
+        case custom(([any CodingKey]) -> any CodingKey)
+    }
+}
+
+// MARK: - Format
+
+/// The data that `Database.Encoder` makes.
+private struct DatabaseEncodingFormat: EncodingFormat {
+    let date: DatabaseEncoder.DateEncodingStrategy
+    let data: DatabaseEncoder.DataEncodingStrategy
+    let float: DatabaseEncoder.NonConformingFloatEncodingStrategy
+    let key: DatabaseEncoder.KeyEncodingStrategy
+    let userInfo: [CodingUserInfoKey: Any]
+
+    func isData(_ value: Any) -> Bool { false }
+    func isOutside(_ type: Any.Type) -> Bool { false }
+
+    func encoded(_ date: Date, _ own: OwnEncoding) throws -> Any {
+        switch self.date {
+        case .deferredToDate: return try own(date) { try date.encode(to: $0) }
+        case .secondsSince1970: return NSNumber(value: date.timeIntervalSince1970)
+        case .millisecondsSince1970: return NSNumber(value: date.timeIntervalSince1970 * 1000)
+        case .iso8601: return date.ISO8601Format()
+        case .formatted(let formatter): return formatter.string(from: date)
+        case .custom(let encode): return try own(date) { try encode(date, $0) }
         }
-        return try decode(type, from: json)
     }
 
-    func decode<T: Decodable>(_ type: T.Type, from json: JSONValue) throws -> T {
-        var text: [UInt8] = []
-        JSONWriter.append(json, to: &text)
-        return try decoder.decode(type, from: Data(text))
+    func encoded(_ data: Data, _ own: OwnEncoding) throws -> Any {
+        switch self.data {
+        case .blob: return data
+        case .deferredToData: return try own(data) { try data.encode(to: $0) }
+        case .base64: return data.base64EncodedString()
+        case .custom(let encode): return try own(data) { try encode(data, $0) }
+        }
+    }
+
+    func text(of number: Double) -> String? {
+        guard case .convertToString(let positiveInfinity, let negativeInfinity, let nan) = float
+        else { return nil }
+        return number.isNaN ? nan : number > 0 ? positiveInfinity : negativeInfinity
+    }
+
+    func name(of key: any CodingKey, at path: @autoclosure () -> [any CodingKey]) -> String {
+        switch self.key {
+        case .useDefaultKeys: key.stringValue
+        case .convertToSnakeCase: SnakeCase.encoding(key.stringValue)
+        case .custom(let convert): convert(path() + [key]).stringValue
+        }
     }
 }

@@ -108,7 +108,7 @@ public final class DataSnapshot: Sendable {
     public func data<T: Decodable>(
         as type: T.Type, decoder: Database.Decoder = Database.Decoder()
     ) throws -> T {
-        try decoder.decode(type, from: node.plainJSON)
+        try decoder.decode(type, from: node.plainJSON.foundationValue)
     }
 }
 

@@ -81,7 +81,10 @@ struct BundleLoadCommand: AsyncParsableCommand {
                 last = progress
                 bar.update(Int64(progress.bytesLoaded), of: Int64(progress.totalBytes))
             }
-        } catch let error as LarderError where error.kind == .invalidArgument {
+        } catch let error as LarderError
+            where [.invalidArgument, .unknown].contains(error.kind)
+        {
+            // Unknown is what a bundle of nothing is.
             throw ToolError(
                 .badData, "'\(file)': \(error.message)",
                 hint: "it must be complete, and of the database in --project and --database")

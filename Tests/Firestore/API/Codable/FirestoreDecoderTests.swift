@@ -34,6 +34,27 @@ struct FirestoreDecoderTests {
         #expect(try decoded(Decimal.self, 0.1) == Decimal(string: "0.1"))
     }
 
+    @Test("A class is decoded as what the metatype says, which may be a subclass")
+    func subclasses() throws {
+        class Base: Codable {
+            var name = ""
+        }
+        final class Derived: Base {
+            var number = 0
+
+            private enum CodingKeys: CodingKey { case number }
+
+            required init(from decoder: any Decoder) throws {
+                number = try decoder.container(keyedBy: CodingKeys.self)
+                    .decode(Int.self, forKey: .number)
+                try super.init(from: decoder)
+            }
+        }
+        let type: Base.Type = Derived.self
+        let decoded = try FirestoreDecoder().decode(type, from: ["name": "a", "number": 7])
+        #expect((decoded as? Derived)?.number == 7 && decoded.name == "a")
+    }
+
     @Test("Numbers out of range or with a fraction are dataCorrupted")
     func numbersOutOfRange() {
         func isCorrupted<T: Codable>(_ type: T.Type, _ value: Any) -> Bool {

@@ -1,14 +1,83 @@
-import Foundation
-import LarderModel
+package import Foundation
 
-struct ValueDecoding: Decoder {
-    /// The strategies chosen by the application.
-    struct Options {
-        let date: FirestoreDecoder.DateDecodingStrategy
-        let data: FirestoreDecoder.DataDecodingStrategy
-        let float: FirestoreDecoder.NonConformingFloatDecodingStrategy
-        let key: FirestoreDecoder.KeyDecodingStrategy
-        let userInfo: [CodingUserInfoKey: Any]
+/// What distinguishes the data that one of the databases' decoders reads from that of others: the
+/// strategies that the application has chosen, and types whose values are data already.
+package protocol DecodingFormat {
+    var userInfo: [CodingUserInfoKey: Any] { get }
+
+    /// Whether values of a type are data already.
+    func isData(_ type: Any.Type) -> Bool
+
+    /// Whether properties of a type are not part of the data.
+    func isOutside(_ type: Any.Type) -> Bool
+
+    func date(_ source: DecodingSource) throws -> Date
+    func data(_ source: DecodingSource) throws -> Data
+
+    /// The infinity or NaN that a text is for; nil for other texts.
+    func number(of text: String) -> Double?
+
+    /// The conversion of names in the data to those of properties; nil for none.
+    func naming(at path: @autoclosure () -> [any CodingKey]) -> ((String) -> String)?
+}
+
+/// A value in the data, for a format to decode.
+package struct DecodingSource {
+    package let value: Any
+    fileprivate let location: CodingLocation
+    fileprivate let options: ValueDecoding.Options
+
+    package func double() throws -> Double { try options.double(value, at: location) }
+    package func string() throws -> String { try options.string(value, at: location) }
+
+    /// Decodes with a closure that is given a decoder of the value.
+    package func decoded<T>(_ decode: (any Decoder) throws -> T) throws -> T {
+        try options.nested(T.self, value, at: location, decode)
+    }
+
+    package func mismatch(_ type: Any.Type) -> DecodingError {
+        options.mismatch(type, value, at: location)
+    }
+
+    package func corrupted(_ text: String) -> DecodingError {
+        options.corrupted(text, at: location)
+    }
+
+    /// Bytes, also as Base64 text.
+    package func bytes() throws -> Data {
+        if let bytes = value as? Data { return bytes }
+        guard let text = value as? String else { throw mismatch(Data.self) }
+        guard let bytes = Data(base64Encoded: text) else {
+            throw corrupted("the string is not Base64")
+        }
+        return bytes
+    }
+
+    package func iso8601Date() throws -> Date {
+        let text = try string()
+        guard let date = try? Date(text, strategy: .iso8601) else {
+            throw corrupted("'\(text)' is not an ISO 8601 date")
+        }
+        return date
+    }
+
+    package func date(with formatter: DateFormatter) throws -> Date {
+        let text = try string()
+        guard let date = formatter.date(from: text) else {
+            throw corrupted("'\(text)' does not match the formatter")
+        }
+        return date
+    }
+}
+
+package struct ValueDecoding: Decoder {
+    /// The format of the data, for every value of a call.
+    package struct Options {
+        let format: any DecodingFormat
+
+        package init(_ format: any DecodingFormat) {
+            self.format = format
+        }
     }
 
     let value: Any
@@ -17,10 +86,10 @@ struct ValueDecoding: Decoder {
     /// Whether the keys of a map are property names, not data.
     var convertsKeys = true
 
-    var codingPath: [any CodingKey] { location.path }
-    var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+    package var codingPath: [any CodingKey] { location.path }
+    package var userInfo: [CodingUserInfoKey: Any] { options.format.userInfo }
 
-    func container<Key: CodingKey>(
+    package func container<Key: CodingKey>(
         keyedBy type: Key.Type
     ) throws -> KeyedDecodingContainer<Key> {
         guard let fields = value as? [String: Any] else {
@@ -30,14 +99,14 @@ struct ValueDecoding: Decoder {
             KeyedDecoding(fields: converted(fields), decoding: self))
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    package func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard let elements = value as? [Any] else {
             throw options.mismatch([Any].self, value, at: location)
         }
         return UnkeyedDecoding(elements: elements, decoding: self)
     }
 
-    func singleValueContainer() -> any SingleValueDecodingContainer {
+    package func singleValueContainer() -> any SingleValueDecodingContainer {
         SingleValueDecoding(decoding: self)
     }
 
@@ -48,14 +117,8 @@ struct ValueDecoding: Decoder {
     /// The fields under their property names; if several names convert to the same one, the first
     /// in order wins.
     private func converted(_ fields: [String: Any]) -> [String: Any] {
-        guard convertsKeys else { return fields }
-        let convert: (String) -> String
-        switch options.key {
-        case .useDefaultKeys: return fields
-        case .convertFromSnakeCase: convert = SnakeCase.decoding
-        case .custom(let closure):
-            let path = codingPath
-            convert = { closure(path + [PlainKey(stringValue: $0)]).stringValue }
+        guard convertsKeys, let convert = options.format.naming(at: codingPath) else {
+            return fields
         }
         let ordered = fields.sorted { $0.key < $1.key }.map { (convert($0.key), $0.value) }
         return [String: Any](ordered) { first, _ in first }
@@ -65,21 +128,26 @@ struct ValueDecoding: Decoder {
 // MARK: - Options
 
 extension ValueDecoding.Options {
-    func decoded<T: Decodable>(
+    package func decoded<T: Decodable>(
         _ type: T.Type, from value: Any, at location: @autoclosure () -> CodingLocation
     ) throws -> T {
-        if T.self == Date.self { return try cast(date(value, at: location()), value, location()) }
-        if T.self == Data.self { return try cast(data(value, at: location()), value, location()) }
-        if T.self is any FirestorePassthrough.Type
-            || T.self is any DocumentReferenceConvertible.Type
-        {
-            return try cast(value, value, location())
+        if T.self == Date.self {
+            return try cast(format.date(source(value, location())), value, location())
         }
+        if T.self == Data.self {
+            return try cast(format.data(source(value, location())), value, location())
+        }
+        if format.isData(T.self) { return try cast(value, value, location()) }
         if T.self == URL.self { return try cast(url(value, at: location()), value, location()) }
         if T.self == Decimal.self {
             return try cast(decimal(value, at: location()), value, location())
         }
-        return try nested(T.self, value, at: location(), T.init(from:))
+        // The metatype may be that of a subclass of T.
+        return try nested(T.self, value, at: location(), type.init(from:))
+    }
+
+    private func source(_ value: Any, _ location: CodingLocation) -> DecodingSource {
+        DecodingSource(value: value, location: location, options: self)
     }
 
     /// Casts a converted value to the requested type.
@@ -91,9 +159,9 @@ extension ValueDecoding.Options {
     }
 
     /// Decodes a value with its own `init(from:)`.
-    private func nested<T>(
+    fileprivate func nested<T>(
         _ type: T.Type, _ value: Any, at location: CodingLocation,
-        _ decode: (ValueDecoding) throws -> T
+        _ decode: (any Decoder) throws -> T
     ) throws -> T {
         guard location.depth <= CodingLocation.maxDepth else {
             throw corrupted(
@@ -103,48 +171,6 @@ extension ValueDecoding.Options {
             ValueDecoding(
                 value: value, location: location, options: self,
                 convertsKeys: !(T.self is any StringKeyedDictionary.Type)))
-    }
-
-    private func date(_ value: Any, at location: CodingLocation) throws -> Date {
-        switch date {
-        case .timestamp:
-            if let time = value as? Timestamp { return time.dateValue() }
-            if let date = value as? Date { return date }
-            throw mismatch(Timestamp.self, value, at: location)
-        case .deferredToDate: return try nested(Date.self, value, at: location, Date.init(from:))
-        case .secondsSince1970:
-            return Date(timeIntervalSince1970: try double(value, at: location))
-        case .millisecondsSince1970:
-            return Date(timeIntervalSince1970: try double(value, at: location) / 1000)
-        case .iso8601:
-            let text = try string(value, at: location)
-            guard let date = try? Date(text, strategy: .iso8601) else {
-                throw corrupted("'\(text)' is not an ISO 8601 date", at: location)
-            }
-            return date
-        case .formatted(let formatter):
-            let text = try string(value, at: location)
-            guard let date = formatter.date(from: text) else {
-                throw corrupted("'\(text)' does not match the formatter", at: location)
-            }
-            return date
-        case .custom(let decode): return try nested(Date.self, value, at: location, decode)
-        }
-    }
-
-    private func data(_ value: Any, at location: CodingLocation) throws -> Data {
-        switch data {
-        case .blob:
-            guard let bytes = value as? Data else { throw mismatch(Data.self, value, at: location) }
-            return bytes
-        case .deferredToData: return try nested(Data.self, value, at: location, Data.init(from:))
-        case .base64:
-            guard let bytes = Data(base64Encoded: try string(value, at: location)) else {
-                throw corrupted("the string is not Base64", at: location)
-            }
-            return bytes
-        case .custom(let decode): return try nested(Data.self, value, at: location, decode)
-        }
     }
 
     private func url(_ value: Any, at location: CodingLocation) throws -> URL {
@@ -157,7 +183,11 @@ extension ValueDecoding.Options {
 
     private func decimal(_ value: Any, at location: CodingLocation) throws -> Decimal {
         if let number = value as? NSDecimalNumber { return number.decimalValue }
-        if case .integer(let integer)? = Value(number: value) { return Decimal(integer) }
+        switch BoxedNumber(any: value) {
+        case .integer(let integer)?: return Decimal(integer)
+        case .large(let integer)?: return Decimal(integer)
+        default: break
+        }
         let number = try double(value, at: location)
         // The shortest text of a double is the intended number; its exact value has further digits.
         return Decimal(string: number.description) ?? Decimal(number)
@@ -166,23 +196,10 @@ extension ValueDecoding.Options {
 
 // MARK: - Numbers
 
-extension Value {
-    /// A boolean or number, boxed or native, of any width; nil for other types.
-    init?(number value: Any) {
-        guard let known = try? UserValue(value, in: nil), case .scalar(let scalar) = known else {
-            return nil
-        }
-        switch scalar {
-        case .boolean, .integer, .double: self = scalar
-        default: return nil
-        }
-    }
-}
-
 extension ValueDecoding.Options {
     /// Decodes a boolean; numbers are rejected.
     func boolean(_ value: Any, at location: @autoclosure () -> CodingLocation) throws -> Bool {
-        guard case .boolean(let boolean)? = Value(number: value) else {
+        guard case .boolean(let boolean)? = BoxedNumber(any: value) else {
             throw mismatch(Bool.self, value, at: location())
         }
         return boolean
@@ -200,16 +217,11 @@ extension ValueDecoding.Options {
         _ value: Any, at location: @autoclosure () -> CodingLocation
     ) throws -> T {
         let exact: T?
-        switch Value(number: value) {
+        switch BoxedNumber(any: value) {
         case .integer(let integer): exact = T(exactly: integer)
+        case .large(let integer): exact = T(exactly: integer)
         case .double(let number): exact = T(exactly: number)
-        case .boolean: throw mismatch(T.self, value, at: location())
-        default:
-            // Above Int64.max: no stored number, but one that an encoder may have made.
-            guard let number = value as? NSNumber else {
-                throw mismatch(T.self, value, at: location())
-            }
-            exact = T(exactly: number.uint64Value)
+        case .boolean, nil: throw mismatch(T.self, value, at: location())
         }
         guard let exact else { throw corrupted("\(value) does not fit \(T.self)", at: location()) }
         return exact
@@ -217,16 +229,14 @@ extension ValueDecoding.Options {
 
     /// Decodes a double, also from an integer.
     func double(_ value: Any, at location: @autoclosure () -> CodingLocation) throws -> Double {
-        switch Value(number: value) {
+        switch BoxedNumber(any: value) {
         case .integer(let integer): return Double(integer)
+        case .large(let integer): return Double(integer)
         case .double(let number): return number
         case .boolean: throw mismatch(Double.self, value, at: location())
-        default:
-            if let text = value as? String, let number = nonConforming(text) { return number }
-            guard let number = value as? NSNumber else {
-                throw mismatch(Double.self, value, at: location())
-            }
-            return number.doubleValue
+        case nil:
+            if let text = value as? String, let number = format.number(of: text) { return number }
+            throw mismatch(Double.self, value, at: location())
         }
     }
 
@@ -238,17 +248,6 @@ extension ValueDecoding.Options {
             throw corrupted("\(number) does not fit Float", at: location())
         }
         return float
-    }
-
-    private func nonConforming(_ text: String) -> Double? {
-        guard case .convertFromString(let positiveInfinity, let negativeInfinity, let nan) = float
-        else { return nil }
-        switch text {
-        case positiveInfinity: return .infinity
-        case negativeInfinity: return -.infinity
-        case nan: return .nan
-        default: return nil
-        }
     }
 
     /// The error for data of the wrong type or null.

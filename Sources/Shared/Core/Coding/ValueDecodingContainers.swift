@@ -81,7 +81,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        let value = T.self is any OutsideTheData.Type ? NSNull() : try value(key)
+        let value = options.format.isOutside(T.self) ? NSNull() : try value(key)
         return try options.decoded(type, from: value, at: location(key))
     }
 

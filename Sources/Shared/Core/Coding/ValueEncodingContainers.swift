@@ -32,7 +32,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        if T.self is any OutsideTheData.Type { return }
+        if encoding.options.format.isOutside(T.self) { return }
         put(try encoding.options.encoded(value, at: encoding.location.appending(key)), key)
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The coding path, stored as a linked list that is converted to an array only on request.
-struct CodingLocation {
+package struct CodingLocation {
     private indirect enum Chain {
         case root
         case key(any CodingKey, Chain)
@@ -15,7 +15,7 @@ struct CodingLocation {
     /// thread's stack.
     static let maxDepth = 100
 
-    static var root: CodingLocation { CodingLocation(chain: .root, depth: 0) }
+    package static var root: CodingLocation { CodingLocation(chain: .root, depth: 0) }
 
     private init(chain: Chain, depth: Int) {
         self.chain = chain
@@ -45,16 +45,16 @@ struct CodingLocation {
 }
 
 /// A generic coding key: an index, `super` or a converted name.
-struct PlainKey: CodingKey {
-    let stringValue: String
-    let intValue: Int?
+package struct PlainKey: CodingKey {
+    package let stringValue: String
+    package let intValue: Int?
 
-    init(stringValue: String) {
+    package init(stringValue: String) {
         self.stringValue = stringValue
         intValue = nil
     }
 
-    init(intValue: Int) {
+    package init(intValue: Int) {
         stringValue = String(intValue)
         self.intValue = intValue
     }
@@ -65,12 +65,12 @@ struct PlainKey: CodingKey {
 
 /// Conversion between `camelCase` and `snake_case`, with the same results as `JSONEncoder` and
 /// `JSONDecoder`.
-enum SnakeCase {
+package enum SnakeCase {
     /// Converts `camelCase` to `snake_case`: `myURLField` becomes `my_url_field`.
     ///
     /// A word starts at an uppercase letter; in a run of uppercase letters followed by a lowercase
     /// letter, the last one starts a new word.
-    static func encoding(_ name: String) -> String {
+    package static func encoding(_ name: String) -> String {
         let letters = Array(name)
         var words: [ArraySlice<Character>] = []
         var (start, searched) = (0, 1)
@@ -95,7 +95,7 @@ enum SnakeCase {
     }
 
     /// Converts `snake_case` to `camelCase`; leading and trailing underscores are kept.
-    static func decoding(_ name: String) -> String {
+    package static func decoding(_ name: String) -> String {
         guard let first = name.firstIndex(where: { $0 != "_" }),
             let last = name.lastIndex(where: { $0 != "_" })
         else { return name }
