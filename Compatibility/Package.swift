@@ -9,6 +9,9 @@ let package = Package(
         .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
         .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
         .library(name: "FirebaseDatabase", targets: ["FirebaseDatabase"]),
+        .library(name: "Firebase", targets: ["Firebase"]),
+        .library(name: "FirebaseFirestoreSwift", targets: ["FirebaseFirestoreSwift"]),
+        .library(name: "FirebaseSharedSwift", targets: ["FirebaseSharedSwift"]),
     ],
     // Larder's own checks build this package with the modules that they have compiled with all traits.
     traits: [.trait(name: "All", description: "all traits of Larder")],
@@ -29,6 +32,20 @@ let package = Package(
         .target(
             name: "FirebaseDatabase",
             dependencies: ["FirebaseCore", .product(name: "LarderRealtime", package: "larder")]),
+        // Both databases, as in Apple's CocoaPods and earlier packages.
+        .target(
+            name: "Firebase",
+            dependencies: ["FirebaseCore", "FirebaseFirestore", "FirebaseDatabase"]),
+        // What was a module of its own until Apple's version 11.
+        .target(name: "FirebaseFirestoreSwift", dependencies: ["FirebaseFirestore"]),
+        // The coders of plain data.
+        .target(
+            name: "FirebaseSharedSwift",
+            dependencies: [.product(name: "LarderRealtime", package: "larder")]),
+        .testTarget(
+            name: "ImportTests",
+            dependencies: ["Firebase", "FirebaseFirestoreSwift", "FirebaseSharedSwift"],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
         // An application as it is written for Apple's SDK, import lines included.
         .target(
             name: "HikingClub",
@@ -66,5 +83,8 @@ if Context.environment["FIREBASE_IOS_SDK"] != nil {
             name: "AppleDatabaseTests",
             dependencies: ["FirebaseCore", "FirebaseDatabase", "AppleTestSupport"],
             path: sources + "database", swiftSettings: [.swiftLanguageMode(.v5)]),
+        .testTarget(
+            name: "AppleSharedTests", dependencies: ["FirebaseSharedSwift", "AppleTestSupport"],
+            path: sources + "shared", swiftSettings: [.swiftLanguageMode(.v5)]),
     ]
 }

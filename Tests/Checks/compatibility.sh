@@ -15,7 +15,7 @@ if [ -z "$sdk" ]; then
 fi
 
 rm -rf .build/apple
-mkdir -p .build/apple/firestore .build/apple/database
+mkdir -p .build/apple/firestore .build/apple/database .build/apple/shared
 
 # copy FOLDER TO FILES: with the few changes that the differences need which README.md states.
 copy() {
@@ -37,10 +37,13 @@ copy Firestore/Swift/Tests firestore \
     Codable/FirestoreEncoderTests.swift \
     Integration/AggregationIntegrationTests.swift Integration/AsyncAwaitIntegrationTests.swift \
     Integration/CodableIntegrationTests.swift Integration/DatabaseTests.swift \
-    Integration/IndexingTests.swift Integration/QueryIntegrationTests.swift \
+    Integration/IndexingTests.swift Integration/LargeDocIntegrationTests.swift \
+    Integration/QueryIntegrationTests.swift Integration/SnapshotListenerSourceTests.swift \
     Integration/VectorIntegrationTests.swift
 copy FirebaseDatabase/Tests/Unit/Swift database \
     DatabaseAPITests.swift Codable/ServerValueCodingTests.swift
+copy FirebaseSharedSwift/Tests shared \
+    Codable/FirebaseDataEncoderTests.swift third_party/DataEncoderTests.swift
 
 # Stores of shared databases.
 LARDER_DIRECTORY=$(mktemp -d)
@@ -53,11 +56,6 @@ skip() { skipped="$skipped --skip $1"; }
 # An exception of Objective-C for a misuse, which is logged here.
 skip testThrowsAnErrorWhenGettingTheResultOfAnUnrequestedAggregation
 skip testAutoIndexCreationAfterFailsTermination
-# The code `unknown` for an empty bundle: here `invalidArgument`.
-skip testLoadBundleFromEmptyDataFails
-# At most five aggregations; a count of the documents that have all aggregated fields.
-skip testCannotPerformMoreThanMaxAggregations
-skip testPerformsAggregateOverResultSetOfZeroFields
 # A document that nothing needs is gone as soon as its write is acknowledged, which is not promised here.
 skip testCannotGetDocumentWithMemoryEagerGCEnabled
 # Apple's tests are XCTest's, which SwiftPM finds by the index: with other flags, in a scratch path of

@@ -1,0 +1,3 @@
+@_exported import FirebaseCore
+@_exported import FirebaseDatabase
+@_exported import FirebaseFirestore
