@@ -24,6 +24,8 @@ copy() {
     shift 2
     for file in "$@"; do
         sed -e 's/^import class FirebaseCore\.Timestamp/import struct FirebaseCore.Timestamp/' \
+            -e 's/snprintf(ptr: .*/Int32("\\(value)".count)/' \
+            -e 's/metadata?\.hasPendingWrites/metadata.hasPendingWrites/' \
             -e 's/\(Data\(base\(Query\|Reference\)\|Snapshot\)\|MutableData\|TransactionResult\)()/neverRun(\1.self)/g' \
             "$from/$file" >"$to/$(basename "$file")"
     done

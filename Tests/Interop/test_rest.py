@@ -161,8 +161,8 @@ def test_commits_and_transactions(rest, database, parent):
     assert commit.write_results[0].transform_results[1].integer_value == 3
     got = rest.get_document({"name": f"{parent}/a"})
     # Cut to milliseconds, as the service documents.
-    time, commit_time = got.fields["t"].timestamp_value, commit.commit_time
-    assert time == commit_time.replace(microsecond=commit_time.microsecond // 1000 * 1000)
+    written, commit_time = got.fields["t"].timestamp_value, commit.commit_time
+    assert written == commit_time.replace(microsecond=commit_time.microsecond // 1000 * 1000)
     again = rest.begin_transaction({"database": database})
     rest.rollback({"database": database, "transaction": again.transaction})
     with pytest.raises(exceptions.NotFound):

@@ -10,6 +10,12 @@ public enum BackendEdition {
     case enterprise
 }
 
+/// The backends of Apple's tests.
+public enum TargetBackend {
+    case emulator
+    case nightly
+}
+
 /// What Apple's integration tests call, by the names that they use: a database with a backend in
 /// this process, and blocking reads and writes.
 open class FSTIntegrationTestCase: XCTestCase {
@@ -17,7 +23,7 @@ open class FSTIntegrationTestCase: XCTestCase {
     public private(set) lazy var db: Firestore = Self.database()
 
     /// Callbacks must not need the thread of a test, which waits for them.
-    private static let callbackQueue = DispatchQueue(label: "apple.tests")
+    static let callbackQueue = DispatchQueue(label: "apple.tests")
 
     private static func database() -> Firestore {
         let name = "test-\(UUID().uuidString)"
@@ -32,6 +38,13 @@ open class FSTIntegrationTestCase: XCTestCase {
         db.useBackend(backend.connection)
         return db
     }
+
+    /// The events of the listener of a test.
+    public private(set) lazy var eventAccumulator = FSTEventAccumulator<any AnySnapshot>(
+        forTest: self)
+
+    /// The backend, as Apple's tests distinguish them.
+    public class func targetBackend() -> TargetBackend { .emulator }
 
     /// True, as against Google's emulator, which needs no composite indexes either.
     public class func isRunningAgainstEmulator() -> Bool { true }
@@ -73,6 +86,23 @@ open class FSTIntegrationTestCase: XCTestCase {
         wait { done in batch.commit { done($0) } }
     }
 
+    /// Adds a document, and waits for the backend.
+    public func addDocumentRef(_ collection: CollectionReference, data: [String: Any]) {
+        wait { done in collection.document().setData(data, completion: done) }
+    }
+
+    /// Updates a document, and waits for the backend.
+    public func updateDocumentRef(_ reference: DocumentReference, data: [String: Any]) {
+        wait { done in reference.updateData(data, completion: done) }
+    }
+
+    /// Runs a transaction, and waits for it.
+    public func runTransaction(
+        _ db: Firestore, block: @escaping (Transaction, NSErrorPointer) -> Any?
+    ) {
+        wait { done in db.runTransaction(block) { _, error in done(error) } }
+    }
+
     /// Reads a document.
     @discardableResult
     public func readDocument(forRef reference: DocumentReference) -> DocumentSnapshot {
@@ -84,6 +114,20 @@ open class FSTIntegrationTestCase: XCTestCase {
             }
         }
         guard let read else { fatalError("\(reference.path) cannot be read") }
+        return read
+    }
+
+    /// Reads the documents of a query.
+    @discardableResult
+    public func readDocumentSet(forRef query: Query) -> QuerySnapshot {
+        var read: QuerySnapshot?
+        wait { done in
+            query.getDocuments { snapshot, error in
+                read = snapshot
+                done(error)
+            }
+        }
+        guard let read else { fatalError("a query cannot be read") }
         return read
     }
 
@@ -142,6 +186,11 @@ open class FSTIntegrationTestCase: XCTestCase {
     public func enableNetwork() {
         wait { done in db.enableNetwork(completion: done) }
     }
+}
+
+/// The fields of a snapshot's documents.
+public func FIRQuerySnapshotGetData(_ snapshot: QuerySnapshot) -> [[String: Any]] {
+    snapshot.documents.map { $0.data() }
 }
 
 /// The IDs of a snapshot's documents.
