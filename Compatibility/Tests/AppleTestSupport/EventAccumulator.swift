@@ -17,6 +17,7 @@ public final class FSTEventAccumulator<Value>: @unchecked Sendable {
     private var events: [Value] = []
     private let queue: DispatchQueue
 
+    /// The events of a test, which come on the queue of its database.
     public init(forTest test: FSTIntegrationTestCase) {
         queue = FSTIntegrationTestCase.callbackQueue
     }
