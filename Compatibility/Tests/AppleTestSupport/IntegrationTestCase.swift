@@ -20,17 +20,29 @@ public enum TargetBackend {
 /// this process, and blocking reads and writes.
 open class FSTIntegrationTestCase: XCTestCase {
     /// A database of its own for each test.
-    public private(set) lazy var db: Firestore = Self.database()
+    public var db: Firestore { databases.reader }
+
+    /// The database, and another one of the same backend, whose writes its cache does not have.
+    private lazy var databases = Self.makeDatabases()
 
     /// Callbacks must not need the thread of a test, which waits for them.
     static let callbackQueue = DispatchQueue(label: "apple.tests")
 
-    private static func database() -> Firestore {
-        let name = "test-\(UUID().uuidString)"
-        FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: name))
-        guard let app = FirebaseApp.app(name: name),
-            let backend = try? Backend(BackendConfiguration(project: name))
-        else { fatalError("no backend in memory") }
+    private static func makeDatabases() -> (reader: Firestore, writer: Firestore) {
+        let project = "test-\(UUID().uuidString)"
+        guard let backend = try? Backend(BackendConfiguration(project: project)) else {
+            fatalError("no backend in memory")
+        }
+        return (
+            database("\(project)-reader", project, backend),
+            database("\(project)-writer", project, backend)
+        )
+    }
+
+    private static func database(_ name: String, _ project: String, _ backend: Backend) -> Firestore
+    {
+        FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: project))
+        guard let app = FirebaseApp.app(name: name) else { fatalError("no app") }
         let db = Firestore.firestore(app: app)
         let settings = db.settings
         settings.dispatchQueue = callbackQueue
@@ -64,7 +76,8 @@ open class FSTIntegrationTestCase: XCTestCase {
         -> CollectionReference
     {
         let collection = collectionRef()
-        writeAllDocuments(documents, toCollection: collection)
+        writeAllDocuments(
+            documents, toCollection: databases.writer.collection(collection.path))
         return collection
     }
 
@@ -79,7 +92,7 @@ open class FSTIntegrationTestCase: XCTestCase {
     public func writeAllDocuments(
         _ documents: [String: [String: Any]], toCollection collection: CollectionReference
     ) {
-        let batch = db.batch()
+        let batch = collection.firestore.batch()
         for (id, fields) in documents {
             batch.setData(fields, forDocument: collection.document(id))
         }

@@ -53,9 +53,12 @@ struct ExactSum: Sendable {
     /// The sum as the nearest double, infinite only if the exact sum is out of range.
     var double: Double { special ?? rounded(dividedBy: 1) }
 
-    /// The double nearest to the sum divided by the number of summands; nil without summands.
+    /// The double nearest to the sum divided by the number of summands, infinite where the sum is, as
+    /// Firestore's service has it; nil without summands.
     var average: Double? {
-        count == 0 ? nil : special ?? rounded(dividedBy: UInt64(count))
+        guard count > 0 else { return nil }
+        let sum = double
+        return sum.isFinite ? rounded(dividedBy: UInt64(count)) : sum
     }
 
     /// The sum with summands that are not finite.
