@@ -13,11 +13,7 @@ extension SyncTree {
         try open(query)
         update(query) { $0.add(listener) }
         guard let view = view(of: query) else { return [] }
-        let metadata = metadata(of: view)
-        if listener.includesMetadataChanges {
-            update(query) { $0.noteMetadata(metadata, of: listener.id) }
-        }
-        return view.initialEvents(for: listener, metadata)
+        return view.initialEvents(for: listener, metadata(of: view))
     }
 
     /// Keeps a query's data at hand without a listener; a second time does nothing.
@@ -85,10 +81,10 @@ extension SyncTree {
     }
 
     func metadata(of view: QueryView) -> TreeEventMetadata {
-        let writes = writes.visibleWrites.descending(to: view.query.path)
-        return TreeEventMetadata(
-            isComplete: view.isComplete(with: writes), hasPendingWrites: !writes.isEmpty,
-            isFromCache: !isConfirmed(view.query))
+        TreeEventMetadata(
+            isComplete: view.shown.isComplete,
+            hasPendingWrites: !writes.visibleWrites.descending(to: view.query.path).isEmpty,
+            isFromCache: !isCurrent(view.query))
     }
 }
 

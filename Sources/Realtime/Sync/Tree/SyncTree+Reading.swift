@@ -19,17 +19,11 @@ extension SyncTree {
 
     /// The data of a query with pending writes, if all of it is known without the server: from
     /// listeners, or from a pending write.
-    package func value(of query: QuerySpec) -> Node? { knownValue(of: query)?.node }
-
-    /// The data of a query with pending writes, as listeners have it; incomplete if pending writes
-    /// of a window may show children of which the server's content is unknown.
-    package func knownValue(of query: QuerySpec) -> (node: Node, isComplete: Bool)? {
+    package func value(of query: QuerySpec) -> Node? {
+        if let view = view(of: query), view.shown.isComplete { return view.shown.node }
         let writes = writes.visibleWrites.descending(to: query.path)
-        if let view = view(of: query), view.shown.isComplete {
-            return (view.shown.node, view.isComplete(with: writes))
-        }
         return writes.completeNode(over: serverNode(at: query.path)).map {
-            (ViewFilter(parameters: query.parameters).selection(of: $0), true)
+            ViewFilter(parameters: query.parameters).selection(of: $0)
         }
     }
 
@@ -41,12 +35,11 @@ extension SyncTree {
         of query: QuerySpec
     ) throws(LarderError) -> (node: Node, isComplete: Bool)? {
         guard let known = try stored?.serverNode(for: query) else { return nil }
-        let writes = writes.visibleWrites.descending(to: query.path)
-        var view = QueryView(query, number: 0, tag: nil, server: known, writes: writes)
-        var unused = ChildChanges()
-        view.extend(from: stored, writes, &unused)
+        let view = QueryView(
+            query, number: 0, tag: nil, server: known,
+            writes: writes.visibleWrites.descending(to: query.path))
         if view.shown.node.isEmpty, !view.shown.isComplete { return nil }
-        return (view.shown.node, view.isComplete(with: writes))
+        return (view.shown.node, view.shown.isComplete)
     }
 
     /// A get asks the server for a query's data, which is not evicted until it ends.
@@ -62,11 +55,11 @@ extension SyncTree {
 
     /// The server has answered a get of a query.
     ///
-    /// - Returns: the query's data with pending writes, whether it is complete with them, and the
-    ///   events of listeners that the answer is news for.
+    /// - Returns: the query's data with pending writes, and the events of listeners that the
+    ///   answer is news for.
     package mutating func receive(
         _ node: Node, of query: QuerySpec
-    ) -> (node: Node, isComplete: Bool, events: [TreeEvent]) {
+    ) -> (node: Node, events: [TreeEvent]) {
         var events: [TreeEvent] = []
         let tag = view(of: query)?.tag
         if query.loadsAllData {
@@ -78,15 +71,14 @@ extension SyncTree {
                 ViewFilter(parameters: query.parameters).selection(of: node), of: query)
         }
         // A view that does not have the answer may have older data.
-        let writes = writes.visibleWrites.descending(to: query.path)
         if query.loadsAllData || tag != nil, let view = view(of: query), view.shown.isComplete {
-            return (view.shown.node, view.isComplete(with: writes), events)
+            return (view.shown.node, events)
         }
         let view = QueryView(
             query, number: 0, tag: nil,
             server: CachedNode(node, isComplete: true, isFiltered: !query.loadsAllData),
-            writes: writes)
-        return (view.shown.node, view.isComplete(with: writes), events)
+            writes: writes.visibleWrites.descending(to: query.path))
+        return (view.shown.node, events)
     }
 
     /// The data of a query was evicted from the cache.

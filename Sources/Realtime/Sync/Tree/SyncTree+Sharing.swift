@@ -30,10 +30,9 @@ extension SyncTree {
             return
         }
         for value in write.values {
-            // Without a second reference, which would have the change below copy what is tracked.
-            guard stored?.tracked.isLocationActive(value.path) == false else { continue }
+            guard let stored, !stored.tracked.isLocationActive(value.path) else { continue }
             let known = serverNode(at: value.path)
-            stored?.keep(
+            self.stored?.keep(
                 PathValue(value.path, known ?? value.node), isExact: known != nil || write.isExact,
                 now: now)
             if known == nil, let tree = points.subtree(at: value.path) {

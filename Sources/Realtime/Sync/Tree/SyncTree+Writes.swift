@@ -120,9 +120,7 @@ extension SyncTree {
         withForeign: Bool = true
     ) -> Node {
         // An unreadable cache is like an empty one: the server compares what is based on it.
-        func server() -> Node? {
-            serverNode(at: path) ?? storedNode(at: path, onlyComplete: onlyComplete)
-        }
+        let server = serverNode(at: path) ?? storedNode(at: path, onlyComplete: onlyComplete)
         return writes.latestNode(
             at: path, over: server, excluding: excluded, withForeign: withForeign) ?? .empty
     }

@@ -15,15 +15,10 @@ package struct ListenerID: Hashable, Comparable, Sendable {
 package struct Listener: Hashable, Sendable {
     package let id: ListenerID
     package let types: Set<TreeEventType>
-    /// True if a value is raised again when nothing but its metadata has changed.
-    package let includesMetadataChanges: Bool
 
-    package init(
-        _ id: ListenerID, _ types: Set<TreeEventType>, includesMetadataChanges: Bool = false
-    ) {
+    package init(_ id: ListenerID, _ types: Set<TreeEventType>) {
         self.id = id
         self.types = types
-        self.includesMetadataChanges = includesMetadataChanges
     }
 }
 

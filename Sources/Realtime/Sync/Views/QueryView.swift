@@ -24,22 +24,11 @@ struct QueryView: Sendable {
     /// The children of acknowledged writes that the server's window lacks and a pending write may
     /// have made room for.
     var unconfirmed: Set<ChildKey> = []
-    /// The server's content of children outside the known window, as the store has it.
-    var others: [ChildKey: Node] = [:]
-    /// The children that pending writes change in part and the server's window lacks.
-    var writtenInPart: Set<ChildKey> = []
-    /// Those of them whose content is unknown, and which may belong to what is shown.
-    var uncertain: Set<ChildKey> = []
-    /// Where the known window ended when that was found out.
-    var certaintyEdge: IndexPosition?
     /// How the window has changed since that was last stored.
     var keyChanges = WindowKeyChanges()
 
     /// In the order in which they were added, which is that of their numbers.
     private(set) var listeners: [Listener] = []
-    /// The metadata of the last value, by the listener of metadata that has received it; nil
-    /// without a value.
-    var lastMetadata: [ListenerID: TreeEventMetadata?] = [:]
     private(set) var holders: Set<QueryHolder> = []
 
     /// A view of what the server is known to have at the location.
@@ -55,9 +44,8 @@ struct QueryView: Sendable {
             server.isFiltered
             ? writes.completeNode : writes.completeNode(over: server.isComplete ? server.node : nil)
         shown = CachedNode(
-            .empty, isComplete: content != nil || server.isComplete, isFiltered: filter.selects)
-        shown.node = filter.selection(of: content ?? knownChildren(writes))
-        noteCertainty(writes)
+            filter.selection(of: content ?? writes.completeChildren(over: server.node)),
+            isComplete: content != nil || server.isComplete, isFiltered: filter.selects)
     }
 
     /// The data known outside a view while an operation is applied to it.
@@ -81,9 +69,6 @@ extension QueryView {
     mutating func add(_ listener: Listener) {
         let position = listeners.partitioningIndex { $0.id >= listener.id }
         listeners.insert(listener, at: position)
-        if listener.includesMetadataChanges, listener.types.contains(.value) {
-            lastMetadata[listener.id] = .some(nil)
-        }
     }
 
     /// Removes a listener; does nothing if it is not there.
@@ -91,13 +76,11 @@ extension QueryView {
         let position = listeners.partitioningIndex { $0.id >= id }
         if position < listeners.count, listeners[position].id == id {
             listeners.remove(at: position)
-            lastMetadata[id] = nil
         }
     }
 
     mutating func removeAllListeners() {
         listeners = []
-        lastMetadata = [:]
     }
 
     mutating func add(_ holder: QueryHolder) {
