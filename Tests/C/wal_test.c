@@ -353,7 +353,71 @@ static void a_closed_log_is_known_to_have_no_records(void) {
     wal_kit_check_count(store, 4);
 }
 
+static void keep_count(void *context, int32_t level, const char *message) {
+    (void)level;
+    if (strstr(message, "not closed") != NULL) ++*(int *)context;
+}
+
+/* How many messages about a store that was not closed an opening logs. */
+static int messages_of_opening(const char *path, int32_t level) {
+    int count = 0;
+    larder_env *env = NULL;
+    larder_env_options options;
+    larder_env_options_init(&options, sizeof options);
+    options.map_bytes = 64 << 20;
+    options.log = keep_count;
+    options.log_context = &count;
+    options.log_level = level;
+    CHECK_OK(larder_env_open(path, &options, &env, &test_error));
+    if (env != NULL) CHECK_OK(larder_env_close(env, &test_error));
+    return count;
+}
+
+/* Applications end without closing their stores; nothing is wrong then. */
+static void a_recovery_without_damage_is_no_warning(void) {
+    const char *root = test_directory();
+    char image[4200];
+    snprintf(image, sizeof image, "%s/image", root);
+    larder_env *env = wal_kit_open(wal_kit_join(root, "store"), LARDER_OPEN_CREATE, 0);
+    REQUIRE(env != NULL);
+    CHECK_OK(wal_kit_put(env, 0, 10));
+    for (int32_t level = LARDER_LOG_WARNING; level <= LARDER_LOG_INFO; level++) {
+        wal_kit_make_image(wal_kit_join(root, "store"), image);
+        CHECK_EQ(messages_of_opening(image, level), level == LARDER_LOG_INFO ? 1 : 0);
+    }
+    CHECK_OK(larder_env_close(env, &test_error));
+}
+
+static void a_small_budget_has_a_small_log(void) {
+    static const struct {
+        int64_t budget_bytes;
+        uint64_t log_bytes;
+    } cases[] = {{1 << 20, 2 << 20},
+                 {5 << 20, 5 << 20},
+                 {64 << 20, LARDER__WAL_DEFAULT},
+                 {LARDER_BUDGET_UNLIMITED, LARDER__WAL_DEFAULT}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *path = wal_kit_join(test_directory(), "store");
+        larder_env *env = NULL;
+        larder_env_options options;
+        larder_env_options_init(&options, sizeof options);
+        options.flags = LARDER_OPEN_CREATE;
+        options.map_bytes = 64 << 20;
+        options.budget_bytes = cases[i].budget_bytes;
+        REQUIRE_OK(larder_env_open(path, &options, &env, &test_error));
+        CHECK_EQ(env->log_bytes, cases[i].log_bytes);
+        for (int n = 0; i == 0 && n < 5000 && env->wal->checkpoint_count < 3; n++)
+            CHECK_OK(wal_kit_put(env, n % 20, 500));
+        larder__wal_wait(env);
+        if (i == 0) CHECK(env->wal->checkpoint_count >= 3);
+        CHECK(env->wal->header.capacity_bytes <= cases[i].log_bytes);
+        CHECK_OK(larder_env_close(env, &test_error));
+    }
+}
+
 static const test_case cases[] = {
+    {"a recovery without damage is no warning", a_recovery_without_damage_is_no_warning},
+    {"a small budget has a small log", a_small_budget_has_a_small_log},
     {"a closed log is known to have no records", a_closed_log_is_known_to_have_no_records},
     {"opening says what it found", opening_says_what_it_found},
     {"what was committed is there", what_was_committed_is_there},

@@ -448,8 +448,7 @@ int32_t larder__harvest_open_files(larder__harvest *h, const char *directory,
         larder__harvest_read_log(h, directory);
         int32_t status = larder__wal_look_at(directory, allocator, &h->log.facts, &h->log.verdict,
                                              &has_log, &h->error);
-        /* Any other error is damage, of which the facts have what is needed. */
-        if (status == LARDER_E_NO_MEMORY) h->status = status;
+        if (status == LARDER_E_NO_MEMORY) h->status = status; /* others: damage, in the facts */
     }
     if (h->status != LARDER_OK && error != NULL) *error = h->error;
     return h->status;
