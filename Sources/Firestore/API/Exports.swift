@@ -5,6 +5,7 @@
 @_exported public import func LarderApp.FirebaseVersion
 @_exported public import struct LarderDocumentStore.CacheRuleUsage
 @_exported public import struct LarderModel.CacheRule
+@_exported public import enum LarderModel.CodingStrategies
 @_exported public import struct LarderModel.GeoPoint
 @_exported public import class LarderModel.LarderError
 @_exported public import protocol LarderModel.ObjectComparable

@@ -3,6 +3,7 @@
 @_exported public import enum LarderApp.FirebaseLoggerLevel
 @_exported public import class LarderApp.FirebaseOptions
 @_exported public import func LarderApp.FirebaseVersion
+@_exported public import enum LarderCore.CodingStrategies
 @_exported public import class LarderCore.LarderError
 @_exported public import protocol LarderCore.ObjectComparable
 @_exported public import struct LarderCore.Timestamp

@@ -1,5 +1,5 @@
 public import Foundation
-import LarderModel
+public import LarderModel
 
 /// A decoder of `Decodable` types from document data, also available as `Firestore.Decoder`.
 ///
@@ -50,25 +50,8 @@ public final class FirestoreDecoder {
                 date: dateDecodingStrategy, data: dataDecodingStrategy,
                 float: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
                 userInfo: userInfo))
-        return try options.decoded(type, from: Self.unwrapped(value), at: .root)
+        return try options.decoded(type, fromOptional: value)
     }
-}
-
-extension FirestoreDecoder {
-    /// The value of an optional, as `data["name"]` gives one; null for nil.
-    private static func unwrapped(_ value: Any) -> Any {
-        guard let optional = value as? any OptionalValue else { return value }
-        return optional.wrapped.map(unwrapped) ?? NSNull()
-    }
-}
-
-/// An optional whose type is not known.
-private protocol OptionalValue {
-    var wrapped: Any? { get }
-}
-
-extension Optional: OptionalValue {
-    fileprivate var wrapped: Any? { self }
 }
 
 // MARK: - Strategies
@@ -93,37 +76,13 @@ extension FirestoreDecoder {
     }
 
     /// The representation that `Data` is decoded from.
-    public enum DataDecodingStrategy {
-        /// Bytes; a string is decoded as Base64.
-        case blob
-        /// The default encoding of `Data`: an array of numbers.
-        case deferredToData
-        /// A Base64 string; bytes are accepted, too.
-        case base64
-        /// A custom closure.
-        case custom((any Decoder) throws -> Data)
-    }
+    public typealias DataDecodingStrategy = CodingStrategies.DataDecoding
 
-    /// The strings that represent infinities and NaN; stored infinities and NaN are always
-    /// accepted.
-    public enum NonConformingFloatDecodingStrategy {
-        /// No strings.
-        case `throw`
-        /// Represents them as strings.
-        case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
-    }
+    /// The strings that represent infinities and NaN.
+    public typealias NonConformingFloatDecodingStrategy = CodingStrategies.FloatDecoding
 
     /// The conversion of field names to property names.
-    ///
-    /// Keys of dictionaries are data and are not converted.
-    public enum KeyDecodingStrategy {
-        /// No conversion.
-        case useDefaultKeys
-        /// From `snake_case` to `camelCase`.
-        case convertFromSnakeCase
-        /// A custom closure, called with the coding path from the root.
-        case custom(([any CodingKey]) -> any CodingKey)
-    }
+    public typealias KeyDecodingStrategy = CodingStrategies.KeyDecoding
 }
 
 // MARK: - Document

@@ -1,5 +1,5 @@
 public import Foundation
-import LarderModel
+public import LarderModel
 
 /// An encoder of `Encodable` types to data for `setData`, also available as `Firestore.Encoder`.
 ///
@@ -70,34 +70,11 @@ extension FirestoreEncoder {
     }
 
     /// The representation of encoded `Data`.
-    public enum DataEncodingStrategy {
-        /// Bytes.
-        case blob
-        /// The default encoding of `Data`: an array of numbers.
-        case deferredToData
-        /// A Base64 string.
-        case base64
-        /// A custom closure.
-        case custom((Data, any Encoder) throws -> Void)
-    }
+    public typealias DataEncodingStrategy = CodingStrategies.DataEncoding
 
     /// The treatment of infinities and NaN.
-    public enum NonConformingFloatEncodingStrategy {
-        /// Throws an error.
-        case `throw`
-        /// Represents them as strings.
-        case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
-    }
+    public typealias NonConformingFloatEncodingStrategy = CodingStrategies.FloatEncoding
 
     /// The conversion of property names to field names.
-    ///
-    /// Keys of dictionaries are data and are not converted.
-    public enum KeyEncodingStrategy {
-        /// No conversion.
-        case useDefaultKeys
-        /// From `camelCase` to `snake_case`.
-        case convertToSnakeCase
-        /// A custom closure, called with the coding path from the root.
-        case custom(([any CodingKey]) -> any CodingKey)
-    }
+    public typealias KeyEncodingStrategy = CodingStrategies.KeyEncoding
 }

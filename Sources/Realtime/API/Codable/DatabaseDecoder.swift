@@ -1,5 +1,5 @@
 public import Foundation
-import LarderCore
+public import LarderCore
 
 /// A decoder of `Decodable` types from values of the Realtime Database, also available as
 /// `Database.Decoder`.
@@ -38,23 +38,8 @@ public final class DatabaseDecoder {
                 date: dateDecodingStrategy, data: dataDecodingStrategy,
                 float: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
                 userInfo: userInfo))
-        return try options.decoded(type, from: Self.unwrapped(data), at: .root)
+        return try options.decoded(type, fromOptional: data)
     }
-
-    /// The value of an optional, as `dictionary["name"]` gives one; null for nil.
-    private static func unwrapped(_ value: Any) -> Any {
-        guard let optional = value as? any OptionalData else { return value }
-        return optional.wrapped.map(unwrapped) ?? NSNull()
-    }
-}
-
-/// An optional whose type is not known.
-private protocol OptionalData {
-    var wrapped: Any? { get }
-}
-
-extension Optional: OptionalData {
-    fileprivate var wrapped: Any? { self }
 }
 
 // MARK: - Strategies
@@ -77,36 +62,13 @@ extension DatabaseDecoder {
     }
 
     /// The representation that `Data` is decoded from.
-    public enum DataDecodingStrategy {
-        /// The default encoding of `Data`: an array of numbers.
-        case deferredToData
-        /// A Base64 string; `Data` is accepted, too.
-        case base64
-        /// `Data`; a string is decoded as Base64.
-        case blob
-        /// A custom closure.
-        case custom((any Decoder) throws -> Data)
-    }
+    public typealias DataDecodingStrategy = CodingStrategies.DataDecoding
 
     /// The strings that represent infinities and NaN.
-    public enum NonConformingFloatDecodingStrategy {
-        /// No strings.
-        case `throw`
-        /// Represents them as strings.
-        case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
-    }
+    public typealias NonConformingFloatDecodingStrategy = CodingStrategies.FloatDecoding
 
     /// The conversion of keys to property names.
-    ///
-    /// Keys of dictionaries are data and are not converted.
-    public enum KeyDecodingStrategy {
-        /// No conversion.
-        case useDefaultKeys
-        /// From `snake_case` to `camelCase`.
-        case convertFromSnakeCase
-        /// A custom closure, called with the coding path from the root.
-        case custom(([any CodingKey]) -> any CodingKey)
-    }
+    public typealias KeyDecodingStrategy = CodingStrategies.KeyDecoding
 }
 
 // MARK: - Format
@@ -114,9 +76,9 @@ extension DatabaseDecoder {
 /// The data that `Database.Decoder` reads.
 private struct DatabaseDecodingFormat: DecodingFormat {
     let date: DatabaseDecoder.DateDecodingStrategy
-    let data: DatabaseDecoder.DataDecodingStrategy
-    let float: DatabaseDecoder.NonConformingFloatDecodingStrategy
-    let key: DatabaseDecoder.KeyDecodingStrategy
+    let data: CodingStrategies.DataDecoding
+    let float: CodingStrategies.FloatDecoding
+    let key: CodingStrategies.KeyDecoding
     let userInfo: [CodingUserInfoKey: Any]
 
     func isData(_ type: Any.Type) -> Bool { false }
@@ -131,35 +93,6 @@ private struct DatabaseDecodingFormat: DecodingFormat {
         case .iso8601: return try source.iso8601Date()
         case .formatted(let formatter): return try source.date(with: formatter)
         case .custom(let decode): return try source.decoded(decode)
-        }
-    }
-
-    func data(_ source: DecodingSource) throws -> Data {
-        switch data {
-        case .blob, .base64: try source.bytes()
-        case .deferredToData: try source.decoded(Data.init(from:))
-        case .custom(let decode): try source.decoded(decode)
-        }
-    }
-
-    func number(of text: String) -> Double? {
-        guard case .convertFromString(let positiveInfinity, let negativeInfinity, let nan) = float
-        else { return nil }
-        switch text {
-        case positiveInfinity: return .infinity
-        case negativeInfinity: return -.infinity
-        case nan: return .nan
-        default: return nil
-        }
-    }
-
-    func naming(at path: @autoclosure () -> [any CodingKey]) -> ((String) -> String)? {
-        switch key {
-        case .useDefaultKeys: return nil
-        case .convertFromSnakeCase: return SnakeCase.decoding
-        case .custom(let convert):
-            let path = path()
-            return { convert(path + [PlainKey(stringValue: $0)]).stringValue }
         }
     }
 }

@@ -1,5 +1,5 @@
 public import Foundation
-import LarderCore
+public import LarderCore
 
 /// An encoder of `Encodable` types to values of the Realtime Database, also available as
 /// `Database.Encoder`.
@@ -76,36 +76,13 @@ extension DatabaseEncoder {
     }
 
     /// The representation of encoded `Data`.
-    public enum DataEncodingStrategy {
-        /// The default encoding of `Data`: an array of numbers.
-        case deferredToData
-        /// A Base64 string.
-        case base64
-        /// `Data` itself, which the database does not store.
-        case blob
-        /// A custom closure.
-        case custom((Data, any Encoder) throws -> Void)
-    }
+    public typealias DataEncodingStrategy = CodingStrategies.DataEncoding
 
     /// The treatment of infinities and NaN.
-    public enum NonConformingFloatEncodingStrategy {
-        /// Throws an error.
-        case `throw`
-        /// Represents them as strings.
-        case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
-    }
+    public typealias NonConformingFloatEncodingStrategy = CodingStrategies.FloatEncoding
 
     /// The conversion of property names to keys.
-    ///
-    /// Keys of dictionaries are data and are not converted.
-    public enum KeyEncodingStrategy {
-        /// No conversion.
-        case useDefaultKeys
-        /// From `camelCase` to `snake_case`.
-        case convertToSnakeCase
-        /// A custom closure, called with the coding path from the root.
-        case custom(([any CodingKey]) -> any CodingKey)
-    }
+    public typealias KeyEncodingStrategy = CodingStrategies.KeyEncoding
 }
 
 // MARK: - Format
@@ -113,9 +90,9 @@ extension DatabaseEncoder {
 /// The data that `Database.Encoder` makes.
 private struct DatabaseEncodingFormat: EncodingFormat {
     let date: DatabaseEncoder.DateEncodingStrategy
-    let data: DatabaseEncoder.DataEncodingStrategy
-    let float: DatabaseEncoder.NonConformingFloatEncodingStrategy
-    let key: DatabaseEncoder.KeyEncodingStrategy
+    let data: CodingStrategies.DataEncoding
+    let float: CodingStrategies.FloatEncoding
+    let key: CodingStrategies.KeyEncoding
     let userInfo: [CodingUserInfoKey: Any]
 
     func isData(_ value: Any) -> Bool { false }
@@ -129,29 +106,6 @@ private struct DatabaseEncodingFormat: EncodingFormat {
         case .iso8601: return date.ISO8601Format()
         case .formatted(let formatter): return formatter.string(from: date)
         case .custom(let encode): return try own(date) { try encode(date, $0) }
-        }
-    }
-
-    func encoded(_ data: Data, _ own: OwnEncoding) throws -> Any {
-        switch self.data {
-        case .blob: return data
-        case .deferredToData: return try own(data) { try data.encode(to: $0) }
-        case .base64: return data.base64EncodedString()
-        case .custom(let encode): return try own(data) { try encode(data, $0) }
-        }
-    }
-
-    func text(of number: Double) -> String? {
-        guard case .convertToString(let positiveInfinity, let negativeInfinity, let nan) = float
-        else { return nil }
-        return number.isNaN ? nan : number > 0 ? positiveInfinity : negativeInfinity
-    }
-
-    func name(of key: any CodingKey, at path: @autoclosure () -> [any CodingKey]) -> String {
-        switch self.key {
-        case .useDefaultKeys: key.stringValue
-        case .convertToSnakeCase: SnakeCase.encoding(key.stringValue)
-        case .custom(let convert): convert(path() + [key]).stringValue
         }
     }
 }

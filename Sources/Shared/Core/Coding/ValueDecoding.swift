@@ -3,6 +3,9 @@ package import Foundation
 /// What distinguishes the data that one of the databases' decoders reads from that of others: the
 /// strategies that the application has chosen, and types whose values are data already.
 package protocol DecodingFormat {
+    var data: CodingStrategies.DataDecoding { get }
+    var float: CodingStrategies.FloatDecoding { get }
+    var key: CodingStrategies.KeyDecoding { get }
     var userInfo: [CodingUserInfoKey: Any] { get }
 
     /// Whether values of a type are data already.
@@ -12,13 +15,6 @@ package protocol DecodingFormat {
     func isOutside(_ type: Any.Type) -> Bool
 
     func date(_ source: DecodingSource) throws -> Date
-    func data(_ source: DecodingSource) throws -> Data
-
-    /// The infinity or NaN that a text is for; nil for other texts.
-    func number(of text: String) -> Double?
-
-    /// The conversion of names in the data to those of properties; nil for none.
-    func naming(at path: @autoclosure () -> [any CodingKey]) -> ((String) -> String)?
 }
 
 /// A value in the data, for a format to decode.
@@ -117,7 +113,7 @@ package struct ValueDecoding: Decoder {
     /// The fields under their property names; if several names convert to the same one, the first
     /// in order wins.
     private func converted(_ fields: [String: Any]) -> [String: Any] {
-        guard convertsKeys, let convert = options.format.naming(at: codingPath) else {
+        guard convertsKeys, let convert = options.format.key.naming(at: codingPath) else {
             return fields
         }
         let ordered = fields.sorted { $0.key < $1.key }.map { (convert($0.key), $0.value) }
@@ -127,7 +123,26 @@ package struct ValueDecoding: Decoder {
 
 // MARK: - Options
 
+/// An optional whose type is not known.
+private protocol OptionalValue {
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate var wrapped: Any? { self }
+}
+
 extension ValueDecoding.Options {
+    /// Decodes a value that may be an optional, as `data["name"]` gives one; nil is decoded as null.
+    package func decoded<T: Decodable>(_ type: T.Type, fromOptional value: Any) throws -> T {
+        try decoded(type, from: Self.unwrapped(value), at: .root)
+    }
+
+    private static func unwrapped(_ value: Any) -> Any {
+        guard let optional = value as? any OptionalValue else { return value }
+        return optional.wrapped.map(unwrapped) ?? NSNull()
+    }
+
     package func decoded<T: Decodable>(
         _ type: T.Type, from value: Any, at location: @autoclosure () -> CodingLocation
     ) throws -> T {
@@ -135,7 +150,7 @@ extension ValueDecoding.Options {
             return try cast(format.date(source(value, location())), value, location())
         }
         if T.self == Data.self {
-            return try cast(format.data(source(value, location())), value, location())
+            return try cast(format.data.data(source(value, location())), value, location())
         }
         if format.isData(T.self) { return try cast(value, value, location()) }
         if T.self == URL.self { return try cast(url(value, at: location()), value, location()) }
@@ -235,7 +250,9 @@ extension ValueDecoding.Options {
         case .double(let number): return number
         case .boolean: throw mismatch(Double.self, value, at: location())
         case nil:
-            if let text = value as? String, let number = format.number(of: text) { return number }
+            if let text = value as? String, let number = format.float.number(of: text) {
+                return number
+            }
             throw mismatch(Double.self, value, at: location())
         }
     }

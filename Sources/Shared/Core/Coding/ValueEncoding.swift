@@ -3,6 +3,9 @@ package import Foundation
 /// What distinguishes the data that one of the databases' encoders makes from that of others: the
 /// strategies that the application has chosen, and values that are data already.
 package protocol EncodingFormat {
+    var data: CodingStrategies.DataEncoding { get }
+    var float: CodingStrategies.FloatEncoding { get }
+    var key: CodingStrategies.KeyEncoding { get }
     var userInfo: [CodingUserInfoKey: Any] { get }
 
     /// Whether a value is data already.
@@ -13,15 +16,6 @@ package protocol EncodingFormat {
 
     /// Encodes a date, itself or with its encoder.
     func encoded(_ date: Date, _ own: OwnEncoding) throws -> Any
-
-    /// Encodes bytes, themselves or with their encoder.
-    func encoded(_ data: Data, _ own: OwnEncoding) throws -> Any
-
-    /// The text for an infinity or NaN; nil if there is none.
-    func text(of number: Double) -> String?
-
-    /// The name of a property in the data.
-    func name(of key: any CodingKey, at path: @autoclosure () -> [any CodingKey]) -> String
 }
 
 /// Encodes a value as a closure does with an encoder.
@@ -80,7 +74,7 @@ package struct ValueEncoding: Encoder {
 
     func name(of key: any CodingKey) -> String {
         guard convertsKeys else { return key.stringValue }
-        return options.format.name(of: key, at: codingPath)
+        return options.format.key.name(of: key, at: codingPath)
     }
 }
 
@@ -94,7 +88,7 @@ extension ValueEncoding.Options {
             return try format.encoded(date, OwnEncoding(options: self, location: location()))
         }
         if T.self == Data.self, let data = value as? Data {
-            return try format.encoded(data, OwnEncoding(options: self, location: location()))
+            return try format.data.encoded(data, OwnEncoding(options: self, location: location()))
         }
         if format.isData(value) { return value }
         if let url = value as? URL { return url.absoluteString }
@@ -104,7 +98,7 @@ extension ValueEncoding.Options {
 
     func encoded(_ number: Double, at location: @autoclosure () -> CodingLocation) throws -> Any {
         if number.isFinite { return NSNumber(value: number) }
-        if let text = format.text(of: number) { return text }
+        if let text = format.float.text(of: number) { return text }
         throw Self.invalid(
             number, "\(number) needs a nonConformingFloatEncodingStrategy", at: location())
     }
