@@ -99,12 +99,28 @@ extension Store {
             recorded == .backend ? .cache : recorded ?? (opening.state == .created ? .cache : nil)
         guard let role = role ?? client else { return nil }
         if let recorded, !recorded.permits(role) {
-            throw LarderError(
-                .failedPrecondition,
-                "The store\(directory.map { " '\($0)'" } ?? "") is \(recorded.text); it cannot be "
-                    + "opened as \(role.text). Use another directory.", domain: errorDomain)
+            throw refusal(
+                "is \(recorded.text); it cannot be opened as \(role.text). Use another directory.")
         }
         return role
+    }
+
+    /// The error for a client that cannot open the store, or not in the way it wants.
+    ///
+    /// - Parameter reason: continues "The store 'DIRECTORY'".
+    package func refusal(_ reason: String) -> LarderError {
+        LarderError(
+            .failedPrecondition, "The store\(directory.map { " '\($0)'" } ?? "") \(reason)",
+            domain: errorDomain)
+    }
+
+    /// The error for a client that would change the role of a store that another client has open.
+    package func refusalInUse(
+        as role: StoreRole?, toBecome new: StoreRole
+    ) -> LarderError {
+        refusal(
+            "is open in another process, as \(role?.text ?? "a cache"); it cannot become "
+                + "\(new == .local ? "a local database" : "a cache") meanwhile.")
     }
 }
 

@@ -102,7 +102,7 @@ public struct FirestoreConfiguration: Sendable {
         case eachCommit
     }
 
-    /// What becomes of the documents of a local database that is opened with a backend.
+    /// The handling of a local database's documents when it is opened with a backend.
     public enum LocalData: Hashable, Sendable {
         /// Each document is queued as a write that sets it, which replaces the backend's document of
         /// that name.
@@ -154,7 +154,7 @@ public struct FirestoreConfiguration: Sendable {
     /// (``Firestore/deadLetters()``).
     public var isLocal = false
 
-    /// What becomes of the documents of a local database that is opened with a backend.
+    /// The handling of a local database's documents when it is opened with a backend.
     ///
     /// With nil, opening it with a backend fails with `failedPrecondition` if it has documents. No
     /// effect on other stores.

@@ -96,7 +96,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
         set { values.isLocal = newValue }
     }
 
-    /// What becomes of the documents of a local database that is opened with a backend.
+    /// The handling of a local database's documents when it is opened with a backend.
     ///
     /// See ``FirestoreConfiguration/localData-swift.property``. Not in Apple's SDK.
     public var localData: FirestoreConfiguration.LocalData? {

@@ -26,7 +26,9 @@ final class SnapshotMailbox: Sendable {
             switch result {
             case .failure(let error): waiting.append(.failure(error))
             case .success(let snapshot):
-                if waiting.count >= Self.capacity, case .snapshot(var joined)? = waiting.popLast() {
+                if waiting.count >= Self.capacity, case .snapshot(var joined)? = waiting.last {
+                    // Removed first, so that the append copies nothing.
+                    waiting.removeLast()
                     joined.append(snapshot)
                     waiting.append(.snapshot(joined))
                     return false

@@ -222,7 +222,7 @@ extension FieldPath {
 }
 
 extension String {
-    /// Whether the name starts and ends with two underscores and has more between them.
+    /// True for a name that begins and ends with two underscores and has characters between them.
     fileprivate var isReserved: Bool {
         utf8.count >= 5 && utf8.starts(with: "__".utf8) && utf8.reversed().starts(with: "__".utf8)
     }

@@ -71,7 +71,8 @@ extension Client {
 }
 
 extension SubtreePage {
-    /// Whether a collection lies in the part, and may have documents after the last one.
+    /// True if the page may have documents of a collection: it is below the page's place, and not all
+    /// of its documents precede those of the page.
     fileprivate func mayContain(documentsOf path: CollectionPath) -> Bool {
         let isInPart =
             switch subtree {

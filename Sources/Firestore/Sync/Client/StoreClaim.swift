@@ -67,7 +67,7 @@ struct StoreClaim {
         }
         let hasTargets = try transaction.nextTarget(after: 0) != nil
         guard hasDocuments || hasTargets else { return }
-        throw refusal(
+        throw store.refusal(
             "is a cache of a backend's documents; as a local database it would never send or "
                 + "receive changes again. Use another directory: 'larder export' and 'larder "
                 + "import' copy documents.")
@@ -79,25 +79,19 @@ struct StoreClaim {
     ) throws(LarderError) {
         let now = configuration.scheduler.uptime
         guard try transaction.clients().contains(where: { $0.isActive(at: now) }) else { return }
-        throw refusal(
-            "is open in another process, as \(try transaction.role()?.text ?? "a cache"); it "
-                + "cannot become \(isLocal ? "a local database" : "a cache") meanwhile.")
+        throw store.refusalInUse(
+            as: try transaction.role(), toBecome: isLocal ? .local : .cache)
     }
 
     private func checkReadOnly(_ recorded: StoreRole?) throws(LarderError) {
         if configuration.isLocal, recorded != .local {
-            throw refusal("is not a local database; open it for writing to make it one.")
+            throw store.refusal("is not a local database; open it for writing to make it one.")
         }
         if recorded == .local, configuration.remote != nil {
-            throw refusal(
+            throw store.refusal(
                 "is a local database, which cannot be given a backend while it is open for reading "
                     + "only.")
         }
-    }
-
-    private func refusal(_ text: String) -> LarderError {
-        LarderError(
-            .failedPrecondition, "The store\(store.directory.map { " '\($0)'" } ?? "") " + text)
     }
 
     private var localStore: LocalStore {
@@ -137,7 +131,7 @@ struct StoreClaim {
         switch configuration.localData {
         case _ where isEmpty: break
         case nil:
-            throw refusal(
+            throw store.refusal(
                 "is a local database, and the backend does not have its documents. Set localData "
                     + "to .push to send them to the backend, where they replace documents of the "
                     + "same names, or to .keepLocal to keep their collections in this store only.")

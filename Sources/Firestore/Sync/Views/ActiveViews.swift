@@ -29,7 +29,7 @@ package struct ActiveViews: Sendable {
     var unconfirmed: Set<ViewID> = []
     /// Views whose first query is running.
     var loading: Set<ViewID> = []
-    /// What limited views are refilled from until the last step of a commit.
+    /// The windows from which limited views are filled again between the steps of a commit.
     var windows: [ViewID: CommitWindow] = [:]
     private var lastNumber = 0
     /// True if the store has all documents that there are, and no backend others.

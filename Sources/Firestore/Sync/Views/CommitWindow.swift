@@ -2,11 +2,12 @@ import Foundation
 import LarderModel
 import LarderQuery
 
-/// What a limited view is refilled from between the steps of one commit, when the store has the
-/// changes of all of them.
+/// The documents from which a limited view is filled again between the steps of one commit, while the
+/// store has the changes of all steps already.
 ///
-/// Its documents are the first ones of the query, or the last ones, that no later step changes, as
-/// many as the limit, and all matching ones that a later step changes, in their present states.
+/// It has two kinds of documents: of those that no later step changes, the first results of the query
+/// (or the last ones), as many as the limit; and all matching documents that a later step changes, in
+/// the states that they have after the present step.
 struct CommitWindow: Sendable {
     private var documents: DocumentSet
 
@@ -46,7 +47,10 @@ extension Query {
 }
 
 extension [Document] {
-    /// The documents with other states of some of them, in order.
+    /// The documents in the query's order, some of them replaced by other states.
+    ///
+    /// - Parameter states: the states of the replaced documents, nil for a document that is unknown;
+    ///   those that do not match are left out.
     func replacing(
         _ states: [DocumentPath: Document?], matching matcher: QueryMatcher,
         by comparator: DocumentComparator

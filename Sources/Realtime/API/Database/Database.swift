@@ -158,7 +158,7 @@ extension Database {
         set { configure("isLocal") { $0.isLocal = newValue } }
     }
 
-    /// What becomes of the data of a local database that is opened with a backend.
+    /// The handling of a local database's data when it is opened with a backend.
     ///
     /// Set it before the first use. See ``DatabaseConfiguration/localData-swift.property``. Not in
     /// Apple's SDK.

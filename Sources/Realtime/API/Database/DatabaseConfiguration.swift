@@ -67,7 +67,7 @@ public struct DatabaseConfiguration: Sendable {
         case bytes(Int64)
     }
 
-    /// What becomes of the data of a local database that is opened with a backend.
+    /// The handling of a local database's data when it is opened with a backend.
     public enum LocalData: Hashable, Sendable {
         /// It is queued as updates of its values: what the server has beside them stays.
         ///
@@ -132,7 +132,7 @@ public struct DatabaseConfiguration: Sendable {
     /// letters (``Database/deadLetters()``).
     public var isLocal = false
 
-    /// What becomes of the data of a local database that is opened with a backend.
+    /// The handling of a local database's data when it is opened with a backend.
     ///
     /// With nil, opening it with a backend fails with `failedPrecondition` if it has data. No effect
     /// on other stores.

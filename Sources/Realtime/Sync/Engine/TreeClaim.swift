@@ -59,7 +59,7 @@ struct TreeClaim {
             guard isLocal, let main = try transaction.tree(named: Self.treeName),
                 try transaction.hasContent(main)
             else { return }
-            throw refusal(
+            throw store.refusal(
                 "is a cache of a server's data; as a local database it would never send or receive "
                     + "changes again. Use another directory: 'larder rtdb export' and 'larder rtdb "
                     + "import' copy data.")
@@ -73,15 +73,8 @@ struct TreeClaim {
         guard let locks = sharing?.locks,
             try transaction.clientRows().contains(where: { locks.isHeldByOther($0.number.lock) })
         else { return }
-        throw refusal(
-            "is open in another process, as \(try transaction.role()?.text ?? "a cache"); it "
-                + "cannot become \(isLocal ? "a local database" : "a cache") meanwhile.")
-    }
-
-    private func refusal(_ text: String) -> LarderError {
-        LarderError(
-            realtime: .failedPrecondition,
-            "The store\(store.directory.map { " '\($0)'" } ?? "") " + text)
+        throw store.refusalInUse(
+            as: try transaction.role(), toBecome: isLocal ? .local : .cache)
     }
 
     private static var treeName: String { DatabaseDisk.treeName }
@@ -154,7 +147,7 @@ extension TreeClaim {
         if roots.isEmpty { return }
         switch configuration.localData {
         case nil:
-            throw refusal(
+            throw store.refusal(
                 "is a local database, and the backend does not have its data. Set localData to "
                     + ".push to send it to the backend, or to .keepLocal to keep it in this store "
                     + "only.")
