@@ -178,6 +178,7 @@ let package = Package(
                 "LarderCore", "LarderRuntime", "LarderModel", "LarderDocumentStore", "LarderQuery",
                 "LarderPlanning", "LarderRemote",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
             path: "Sources/Firestore/Sync", swiftSettings: swiftSettings),

@@ -70,6 +70,22 @@ struct SyncOperations {
             id: "drain.memory", title: "the same: memory growth", unit: .bytes,
             limits: [.value(8 * 1024 * 1024)]),
         Row(
+            id: "drain.increments", title: "the same, increments of one document, each",
+            unit: .microseconds, limits: [.atMost(1.5, times: .reference)],
+            reference: "a tenth as many"),
+        Row(
+            id: "drain.merges", title: "merged sets of one document, each",
+            unit: .microseconds, limits: [.atMost(1.5, times: .reference)],
+            reference: "a tenth as many"),
+        Row(
+            id: "drain.unions", title: "array unions of one document, each",
+            unit: .microseconds, limits: [.atMost(1.5, times: .reference)],
+            reference: "a tenth as many"),
+        Row(
+            id: "drain.timestamps", title: "server timestamps of one document, each",
+            unit: .microseconds, limits: [.atMost(1.5, times: .reference)],
+            reference: "a tenth as many"),
+        Row(
             id: "idle.machine", title: "allocations of a keepalive, network side",
             unit: .times, limits: [.value(0)]),
         Row(

@@ -19,7 +19,17 @@ struct DrainedWrites {
         for _ in 0..<rounds {
             figures.add("drain", .larder, try drain(), units: count)
             try watchMemory()
+            for kind in Kind.allCases where kind != .documents {
+                let row = "drain.\(kind.rawValue)"
+                figures.add(row, .reference, try drain(kind, count / 10), units: count / 10)
+                figures.add(row, .larder, try drain(kind, count), units: count)
+            }
         }
+    }
+
+    /// What each write is: a document, or one of many writes of one document.
+    private enum Kind: String, CaseIterable {
+        case documents, increments, merges, unions, timestamps
     }
 
     private func watchMemory() throws(LarderError) {
@@ -29,11 +39,14 @@ struct DrainedWrites {
     }
 
     /// Queues writes, and measures until the backend has acknowledged all of them.
-    private func drain() throws(LarderError) -> Elapsed {
+    private func drain(_ kind: Kind = .documents, _ number: Int? = nil)
+        throws(LarderError) -> Elapsed
+    {
+        let count = number ?? count
         let path = directory + "/drained"
         try? FileManager.default.removeItem(atPath: path)
         let configuration = MeasuredClient.configuration(path)
-        try queue(configuration)
+        try queue(kind, count, configuration)
         let backend = try Backend(BackendConfiguration(project: "bench"))
         var online = configuration
         online.remote = backend.connection.remote
@@ -43,7 +56,9 @@ struct DrainedWrites {
             throw error
         }
         let elapsed = Elapsed.now - start
-        guard try backend.documentCount() == count, try client.pendingWrites().isEmpty else {
+        guard try backend.documentCount() == (kind == .documents ? count : 1),
+            try client.pendingWrites().isEmpty
+        else {
             throw LarderError(.internal, "not every write has arrived")
         }
         _ = blocking { client.terminate($0) }
@@ -51,17 +66,14 @@ struct DrainedWrites {
         return elapsed
     }
 
-    private func queue(_ configuration: ClientConfiguration) throws(LarderError) {
+    private func queue(_ kind: Kind, _ count: Int, _ configuration: ClientConfiguration)
+        throws(LarderError)
+    {
         let offline = try Client(configuration)
         let committed = Counter()
         let builder = try RecordBuilder()
         for number in 0..<count {
-            let mutation = Mutation(
-                .set(
-                    try builder.encode([
-                        "number": .integer(Int64(number)), "text": .string(Self.text),
-                        "isSet": true,
-                    ])), at: try DocumentPath("notes/note\(number)"))
+            let mutation = try mutation(kind, number, builder)
             offline.write(
                 [mutation],
                 committed: { result in
@@ -71,6 +83,36 @@ struct DrainedWrites {
         }
         committed.wait(for: count)
         _ = blocking { offline.terminate($0) }
+    }
+
+    private func mutation(_ kind: Kind, _ number: Int, _ builder: RecordBuilder)
+        throws(LarderError) -> Mutation
+    {
+        let value = Value.integer(Int64(number))
+        let fields: MapValue
+        var transforms: [FieldTransform] = []
+        switch kind {
+        case .documents:
+            return Mutation(
+                .set(
+                    try builder.encode([
+                        "number": value, "text": .string(Self.text), "isSet": true,
+                    ])), at: try DocumentPath("notes/note\(number)"))
+        case .merges: fields = ["number": value]
+        case .increments:
+            fields = [:]
+            transforms = [FieldTransform(try FieldPath("sum"), .increment(1))]
+        case .unions:
+            fields = [:]
+            let element = Value.integer(Int64(number % 10))
+            transforms = [FieldTransform(try FieldPath("seen"), .arrayUnion([element]))]
+        case .timestamps:
+            fields = ["number": value]
+            transforms = [FieldTransform(try FieldPath("time"), .serverTimestamp)]
+        }
+        return Mutation(
+            .patch(try builder.encode(fields), FieldMask(leavesOf: fields)),
+            at: try DocumentPath("notes/note"), transforms: transforms)
     }
 
     private static let text = String(repeating: "a note of the usual length; ", count: 7)

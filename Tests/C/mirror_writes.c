@@ -97,10 +97,13 @@ void mirror_check_mutations(checker *c) {
             int name = (int)checker_below(c, MIRROR_NAMES);
             const mirror_batch *some = &c->m->batches[checker_below(c, MIRROR_BATCHES)];
             if (some->present) name = some->names[0];
-            status = MIRROR_CALL(larder_mutation_find_document(c->txn, text, mirror_name(name), ids,
-                                                               capacity, &id_count, &c->error));
-            if (!checker_expect(c, status, LARDER_OK, "mutation_find_document", name)) return;
-            check_ids(c, user, ids, id_count, capacity, name, -1, "batches of document");
+            for (int64_t id = 0; id_count < MIRROR_BATCHES; ids[id_count++] = id) {
+                status = MIRROR_CALL(larder_mutation_next_touching(c->txn, text, mirror_name(name),
+                                                                   id, &id, &c->error));
+                if (status == LARDER_END) break;
+                if (!checker_expect(c, status, LARDER_OK, "mutation_next_touching", name)) return;
+            }
+            check_ids(c, user, ids, id_count, MIRROR_BATCHES, name, -1, "batches of document");
             int collection = mirror_name_collection(name);
             status = MIRROR_CALL(larder_mutation_find_collection(
                 c->txn, text, mirror_collection(collection), ids, capacity, &id_count, &c->error));

@@ -87,9 +87,8 @@ static void compare_found(const model *m, const larder_txn *txn) {
     size_t collection = test_random_below(NAME_COLLECTIONS), count = 0;
     int64_t expected[BATCHES], ids[BATCHES];
     size_t expected_count = model_ids(m, user, name, SIZE_MAX, expected);
-    CHECK_OK(larder_mutation_find_document(txn, name_user(user), name_at(name), ids, BATCHES,
-                                           &count, &test_error));
-    CHECK_EQ(count, expected_count);
+    CHECK_EQ(store_batches_touching(txn, name_user(user), name_at(name), ids, BATCHES),
+             expected_count);
     CHECK(memcmp(ids, expected, expected_count * sizeof ids[0]) == 0);
     expected_count = model_ids(m, user, SIZE_MAX, collection, expected);
     CHECK_OK(larder_mutation_find_collection(txn, name_user(user), name_collection(collection), ids,

@@ -54,10 +54,7 @@ static void a_batch_comes_back_as_it_was_appended(void) {
     CHECK_STATUS(larder_batch_get_document(NULL, 0, &document), LARDER_E_INVALID_ARGUMENT);
     /* The document named twice is mentioned once. */
     int64_t ids[4];
-    size_t id_count = 0;
-    CHECK_OK(larder_mutation_find_document(read, test_text("ada"), test_text("cities/SF"), ids, 4,
-                                           &id_count, &test_error));
-    CHECK_EQ(id_count, 1);
+    CHECK_EQ(store_batches_touching(read, test_text("ada"), test_text("cities/SF"), ids, 4), 1);
     larder_txn_end_read(read);
     store_check(env);
     store_close(env);
@@ -207,11 +204,15 @@ static void batches_that_touch_a_document_or_collection_are_found(void) {
     int64_t third = append(txn, "ada", "c/9", "");
     append(txn, "bob", "c/9", "");
     append(txn, "ada", "c/9/d/1", "");
-    CHECK_OK(larder_mutation_find_document(txn, test_text("ada"), test_text("c/9"), ids, 8, &count,
-                                           &test_error));
-    CHECK_EQ(count, 2);
+    CHECK_EQ(store_batches_touching(txn, test_text("ada"), test_text("c/9"), ids, 8), 2);
     CHECK_EQ(ids[0], first);
     CHECK_EQ(ids[1], third);
+    CHECK_STATUS(larder_mutation_next_touching(txn, test_text("ada"), test_text("c/9"), INT64_MAX,
+                                               &ids[0], &test_error),
+                 LARDER_END);
+    CHECK_OK(larder_mutation_next_touching(txn, test_text("ada"), test_text("c/9"), INT64_MIN,
+                                           &ids[0], &test_error));
+    CHECK_EQ(ids[0], first);
     /* In the order of ids, not of documents; the number is full, the array is not passed. */
     CHECK_OK(larder_mutation_find_collection(txn, test_text("ada"), test_text("c"), ids, 2, &count,
                                              &test_error));
@@ -221,9 +222,8 @@ static void batches_that_touch_a_document_or_collection_are_found(void) {
     CHECK_OK(larder_mutation_find_collection(txn, test_text("ada"), test_text("c"), NULL, 0, &count,
                                              &test_error));
     CHECK_EQ(count, 3);
-    CHECK_OK(larder_mutation_find_document(txn, test_text("eve"), test_text("c/9"), ids, 8, &count,
-                                           &test_error));
-    CHECK_EQ(count, 0);
+    CHECK_EQ(store_batches_touching(txn, test_text("eve"), test_text("c/9"), ids, 8), 0);
+    CHECK_EQ(store_batches_touching(txn, test_text("ada"), test_text("c/2"), ids, 8), 0);
     CHECK_OK(larder_mutation_find_collection(txn, test_text("ada"), test_text("nothing"), ids, 8,
                                              &count, &test_error));
     CHECK_EQ(count, 0);
@@ -293,11 +293,13 @@ static void wrong_arguments_change_nothing(void) {
     CHECK_STATUS(larder_mutation_next(txn, dangling, 0, &batch, NULL), LARDER_E_INVALID_NAME);
     CHECK_STATUS(larder_mutation_count(txn, user, NULL, NULL), LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_mutation_next_user(txn, NULL, NULL, NULL), LARDER_E_INVALID_ARGUMENT);
-    CHECK_STATUS(larder_mutation_find_document(txn, user, test_text("c"), NULL, 0, &count, NULL),
+    CHECK_STATUS(larder_mutation_next_touching(txn, user, test_text("c"), 0, &id, NULL),
                  LARDER_E_INVALID_NAME);
-    CHECK_STATUS(larder_mutation_find_document(txn, user, test_text("c/1"), NULL, 1, &count, NULL),
+    CHECK_STATUS(larder_mutation_next_touching(txn, user, test_text("c/1"), 0, NULL, NULL),
                  LARDER_E_INVALID_ARGUMENT);
-    CHECK_STATUS(larder_mutation_find_document(txn, user, test_text("c/1"), NULL, 0, NULL, NULL),
+    CHECK_STATUS(larder_mutation_find_collection(txn, user, test_text("c"), NULL, 1, &count, NULL),
+                 LARDER_E_INVALID_ARGUMENT);
+    CHECK_STATUS(larder_mutation_find_collection(txn, user, test_text("c"), NULL, 0, NULL, NULL),
                  LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(
         larder_mutation_find_collection(txn, user, test_text("c/1"), NULL, 0, &count, NULL),

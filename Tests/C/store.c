@@ -64,6 +64,19 @@ void store_check(larder_env *env) {
     larder_txn_end_read(txn);
 }
 
+size_t store_batches_touching(const larder_txn *txn, larder_bytes user, larder_bytes name,
+                              int64_t *ids, size_t capacity) {
+    int64_t id = 0;
+    for (size_t count = 0; count < capacity; count++) {
+        int32_t status = larder_mutation_next_touching(txn, user, name, id, &id, &test_error);
+        if (status == LARDER_END) return count;
+        CHECK_OK(status);
+        if (status != LARDER_OK) return count;
+        ids[count] = id;
+    }
+    return capacity;
+}
+
 larder_stat store_stat(larder_env *env) {
     const larder_txn *txn = store_read(env);
     larder_stat stat = {.struct_bytes = sizeof stat};

@@ -22,6 +22,9 @@ void store_commit(larder_txn *txn);
 
 /* larder_check on a fresh read transaction, with every problem as a failure. */
 void store_check(larder_env *env);
+/* The ids of the user's batches that touch a document, in order; at most capacity. */
+size_t store_batches_touching(const larder_txn *txn, larder_bytes user, larder_bytes name,
+                              int64_t *ids, size_t capacity);
 /* The counters of a fresh read transaction. */
 larder_stat store_stat(larder_env *env);
 

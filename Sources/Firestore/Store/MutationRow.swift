@@ -100,18 +100,22 @@ extension ReadableTransaction where Self: ~Copyable {
         return batches
     }
 
-    /// The IDs of a user's batches that write a document, ascending.
-    public func mutationBatchIDs(touching path: DocumentPath, of user: UserID)
-        throws(LarderError) -> [Int64]
-    {
-        try filledArray { (ids, capacity, count, failure) in
+    /// The ID of the first of a user's batches above the given one that writes a document; nil for
+    /// none.
+    ///
+    /// 0 starts from the head of the queue.
+    public func nextMutationBatchID(
+        touching path: DocumentPath, after id: Int64 = 0, of user: UserID
+    ) throws(LarderError) -> Int64? {
+        var next: Int64 = 0
+        let status = try call { failure in
             withBytes(user.string) { user in
                 withBytes(path.string) {
-                    larder_mutation_find_document(
-                        snapshot.reader, user, $0, ids, capacity, count, failure)
+                    larder_mutation_next_touching(snapshot.reader, user, $0, id, &next, failure)
                 }
             }
         }
+        return status == .ok ? next : nil
     }
 
     /// The IDs of a user's batches that write a document directly in a collection, ascending.

@@ -73,8 +73,13 @@ struct MutationRowTests {
         }
         try store.read { transaction in
             let (c, c1) = (try CollectionPath("c"), try DocumentPath("c/1"))
-            #expect(try transaction.mutationBatchIDs(touching: c1, of: alice) == [ids[0], ids[1]])
-            #expect(try transaction.mutationBatchIDs(touching: c1, of: bob) == [])
+            #expect(try transaction.nextMutationBatchID(touching: c1, of: alice) == ids[0])
+            #expect(
+                try transaction.nextMutationBatchID(touching: c1, after: ids[0], of: alice)
+                    == ids[1])
+            #expect(
+                try transaction.nextMutationBatchID(touching: c1, after: ids[1], of: alice) == nil)
+            #expect(try transaction.nextMutationBatchID(touching: c1, of: bob) == nil)
             #expect(
                 try transaction.mutationBatchIDs(touchingDocumentsIn: c, of: alice)
                     == [ids[0], ids[1]])
@@ -91,7 +96,7 @@ struct MutationRowTests {
         }
         let found = try store.read { transaction in
             try transaction.mutationBatchIDs(
-                touching: DocumentPath("c/1"), of: .unauthenticated)
+                touchingDocumentsIn: CollectionPath("c"), of: .unauthenticated)
         }
         #expect(found == ids)
     }

@@ -94,7 +94,14 @@ extension ReadTransaction {
                     failure: $0.lastError)
             }
         case .batchesTouching(let path, let user):
-            return try mutationBatchIDs(touching: path, of: UserID(user)).map { "\($0)" }
+            var (lines, last) = ([String](), Int64(0))
+            while let id = try nextMutationBatchID(
+                touching: path, after: last, of: UserID(user))
+            {
+                lines.append("\(id)")
+                last = id
+            }
+            return lines
         case .batchesTouchingDocumentsIn(let path, let user):
             return try mutationBatchIDs(touchingDocumentsIn: path, of: UserID(user)).map { "\($0)" }
         case .users:

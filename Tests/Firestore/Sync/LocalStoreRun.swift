@@ -13,10 +13,13 @@ struct LocalStoreRun {
     let users = ["", "alice", "bob"].map { UserID($0) }
     var model = LocalModel()
     private var clock: Int64 = 1
+    /// The length of queues beyond which most steps shorten them.
+    private let queueLength: Int
 
     /// A run on a store in a directory, which is opened again now and then, or in memory.
     init(_ random: SeededRandom, directory: String?) throws {
         self.random = random
+        queueLength = self.random.oneIn(2) ? 6 : 40
         var configuration = directory.map { StoreConfiguration(directory: $0) } ?? .inMemory()
         configuration.durability = .lastCommitAtRisk
         configuration.coldFieldBytes = 16
@@ -35,7 +38,7 @@ struct LocalStoreRun {
         let changes: [LocalChange]
         let queue = model.queues[user, default: []]
         let action: String
-        switch random.below(queue.count > 6 ? 11 : 17) {
+        switch random.below(queue.count > queueLength ? 11 : 17) {
         case 0, 1, 2, 3:
             action = "acknowledge"
             changes = try acknowledge(queue.prefix(1 + random.below(3)), local)
@@ -147,6 +150,10 @@ struct LocalStoreRun {
         var commits: [(batchID: Int64, response: CommitResponse)] = []
         for batch in batches {
             clock += Int64(random.below(2))
+            if random.oneIn(2), let results = try committed(batch) {
+                commits.append((batch.id, CommitResponse(commitVersion: time, results: results)))
+                continue
+            }
             var results: [MutationResult] = []
             for mutation in batch.mutations {
                 let values = mutation.transforms.map { _ in random.value(depth: 1) }
@@ -167,6 +174,28 @@ struct LocalStoreRun {
         return changes
     }
 
+    /// The results of a batch that a backend with the cached documents would have; nil if it would
+    /// reject the batch.
+    private func committed(_ batch: LocalModel.Batch) throws -> [MutationResult]? {
+        let builder = try RecordBuilder()
+        var documents: [DocumentPath: WorkingDocument] = [:]
+        try store.read { (transaction) throws(LarderError) in
+            for mutation in batch.mutations {
+                documents[mutation.path] = WorkingDocument(
+                    try transaction.document(at: mutation.path))
+            }
+        }
+        var results: [MutationResult] = []
+        for mutation in batch.mutations {
+            guard var document = documents[mutation.path],
+                document.satisfies(mutation.precondition)
+            else { return nil }
+            results.append(try document.commit(mutation, at: time, using: builder))
+            documents[mutation.path] = document
+        }
+        return results
+    }
+
     /// A version of the past.
     private var lower: SnapshotVersion {
         SnapshotVersion(Timestamp(seconds: max(1, clock - 9), nanoseconds: 0))
@@ -180,9 +209,20 @@ struct LocalStoreRun {
             return DocumentReading(path: path, contents: .absent, version: version)
         }
         let createTime = random.oneIn(2) ? Timestamp(seconds: 1, nanoseconds: 0) : nil
+        var fields = random.map(depth: 2)
+        if random.oneIn(2) {
+            // What is known, or what pending writes will make of it, with another change or without.
+            let view = model.view(path, of: random.pick(users))?.fields
+            let known = random.oneIn(2) ? model.cached[path]?.fields : view
+            if let known, !known.contains(where: { $0.value.type == .serverTimestamp }) {
+                let other = fields.first(where: { _ in true })
+                fields = known
+                if let other, random.oneIn(2) { fields[other.name] = other.value }
+            }
+        }
         return DocumentReading(
             path: path,
-            contents: .found(try Record(random.map(depth: 2)), createTime: createTime),
+            contents: .found(try Record(fields), createTime: createTime),
             version: random.pick(versions))
     }
 
@@ -212,7 +252,9 @@ struct LocalStoreRun {
                     let expected = model.view(path, of: user)
                     if !expected.isSame(as: seen) {
                         return "after \(action) of \(user) \(path) is \(String(describing: seen)), "
-                            + "not \(String(describing: expected))"
+                            + "not \(String(describing: expected)); cached is "
+                            + "\(String(describing: model.cached[path])), the queue "
+                            + "\(model.queues[user, default: []])"
                     }
                 }
                 let ids = try transaction.mutationBatches(of: user).map(\.id)

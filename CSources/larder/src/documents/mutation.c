@@ -391,44 +391,40 @@ int32_t larder_mutation_record_attempt(larder_txn *txn, larder_bytes user, int64
 
 /* ---- who touches a document or a collection ---- */
 
-int32_t larder_mutation_find_document(const larder_txn *txn, larder_bytes user, larder_bytes name,
-                                      int64_t *ids, size_t capacity, size_t *id_count,
-                                      larder_error *error) {
+int32_t larder_mutation_next_touching(const larder_txn *txn, larder_bytes user, larder_bytes name,
+                                      int64_t after, int64_t *batch_id, larder_error *error) {
     larder__cursor cursor = {0};
-    larder__key prefix;
+    larder__key prefix, start;
     larder__id id;
-    uint64_t number, collection;
+    uint64_t number, collection, found;
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (!id_count || !larder__is_room(ids, capacity))
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "ids or id_count is NULL");
+    if (!batch_id) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "batch_id is NULL");
     status = larder__name_find(txn, name, &collection, &id, error);
     if (status < 0) return status;
     int32_t user_status = larder__user_find(txn, user, &number, error);
     if (user_status < 0) return user_status;
-    *id_count = 0;
-    if (status != LARDER_OK || user_status != LARDER_OK) return LARDER_OK;
+    if (status != LARDER_OK || user_status != LARDER_OK || after == INT64_MAX) return LARDER_END;
     mention_prefix(&prefix, collection, &id);
     larder__key_number(&prefix, number);
+    start = prefix;
+    larder__key_u64(&start, after < 0 ? 0 : (uint64_t)after + 1);
     status = larder__cursor_open(txn, LARDER__MUTATION_DOCUMENTS, &cursor, error);
     if (status != LARDER_OK) return status;
-    status = larder__cursor_seek(&cursor, larder__key_bytes(&prefix), error);
-    while (status == LARDER_OK &&
-           larder__bytes_has_prefix(cursor.key, larder__key_bytes(&prefix))) {
+    status = larder__cursor_seek(&cursor, larder__key_bytes(&start), error);
+    if (status == LARDER_OK) {
         const uint8_t *at = larder__begin(cursor.key) + prefix.size_bytes;
-        uint64_t batch_id;
-        if (!larder__key_read_u64(&at, larder__begin(cursor.key) + cursor.key.size_bytes,
-                                  &batch_id)) {
+        const uint8_t *end = larder__begin(cursor.key) + cursor.key.size_bytes;
+        if (!larder__bytes_has_prefix(cursor.key, larder__key_bytes(&prefix)))
+            status = LARDER_END;
+        else if (!larder__key_read_u64(&at, end, &found) || at != end || found > INT64_MAX)
             status = larder__corrupt(txn, LARDER__MUTATION_DOCUMENTS, cursor.key, "malformed key",
                                      error);
-            break;
-        }
-        if (*id_count < capacity) ids[*id_count] = (int64_t)batch_id;
-        (*id_count)++;
-        status = larder__cursor_next(&cursor, error);
+        else
+            *batch_id = (int64_t)found;
     }
     larder__cursor_close(&cursor);
-    return status == LARDER_END ? LARDER_OK : status;
+    return status;
 }
 
 static int compare_ids(const void *left, const void *right, const void *context) {

@@ -169,7 +169,7 @@ static int32_t put_overlay(larder__rebuild *r, larder_bytes key, larder_bytes va
     larder_document view;
     larder_bytes payload, user;
     uint64_t number, collection;
-    size_t batches = 0;
+    int64_t batch_id;
     const uint8_t *at = larder__begin(key), *end = at + key.size_bytes;
     if (!larder__key_read_number(&at, end, &number) ||
         !larder__key_read_number(&at, end, &collection))
@@ -177,9 +177,9 @@ static int32_t put_overlay(larder__rebuild *r, larder_bytes key, larder_bytes va
     int32_t status = larder__user_name(r->from, number, &user, error);
     if (status == LARDER_OK) status = make_name(r, collection, rest_of(key, at), error);
     if (status == LARDER_OK)
-        status = larder_mutation_find_document(r->to, user, name_of(r), NULL, 0, &batches, error);
+        status = larder_mutation_next_touching(r->to, user, name_of(r), 0, &batch_id, error);
+    if (status == LARDER_END) return LARDER_NOT_FOUND;
     if (status != LARDER_OK) return status;
-    if (batches == 0) return LARDER_NOT_FOUND;
     status = larder__overlay_view(r->from, key, value, &view, &payload, error);
     if (status == LARDER_OK) status = copy_fields(r, &view, error);
     if (status != LARDER_OK) return status;

@@ -15,10 +15,15 @@ package struct OverlayMutation: Sendable, Equatable {
     /// True if the pending writes must be applied again when the cached document changes, even if
     /// its existence does not.
     package let dependsOnContents: Bool
+    /// Facts about the pending writes; nil if unknown.
+    package let history: OverlayHistory?
 
-    package init(_ operation: Operation, dependsOnContents: Bool = false) {
+    package init(
+        _ operation: Operation, dependsOnContents: Bool = false, history: OverlayHistory? = nil
+    ) {
         self.operation = operation
         self.dependsOnContents = dependsOnContents
+        self.history = history
     }
 
     /// The local view of a changed document, derived from the previous view.
@@ -40,12 +45,12 @@ extension WorkingDocument {
     ///   view is stored whole.
     package func overlay(overFound isCached: Bool) -> OverlayMutation? {
         guard hasLocalMutations else { return nil }
-        guard isFound else { return OverlayMutation(.delete, dependsOnContents: dependsOnContents) }
-        guard isCached, case .fields(let paths) = changes else {
-            return OverlayMutation(.set, dependsOnContents: dependsOnContents)
+        var operation = isFound ? OverlayMutation.Operation.set : .delete
+        if isFound, isCached, case .fields(let paths) = changes {
+            operation = .patch(FieldMask(paths))
         }
         return OverlayMutation(
-            .patch(FieldMask(paths)), dependsOnContents: dependsOnContents)
+            operation, dependsOnContents: dependsOnContents, history: history)
     }
 }
 
@@ -53,21 +58,25 @@ extension WorkingDocument {
 
 /// The encoded overlay mutation in the store.
 ///
-///     payload      format (1 byte, 1) | head (1 byte) | mask if it is a patch
+///     payload      format (1 byte, 1) | head (1 byte) | mask if it is a patch |
+///                  history if it is known
 ///     head         bits 0-1  0 set, 1 patch, 2 delete
 ///                  bit 2     depends on contents
-///                  bits 3-7  0
+///                  bit 3     a history follows
+///                  bits 4-7  0
 ///
 /// A mask is encoded as in a batch's payload: a count, and paths preceded by their sizes. The
 /// fields are not included: the overlay's row contains the view beside the payload.
 extension OverlayMutation {
     private static let format: UInt8 = 1
     private static let depends: UInt8 = 4
+    private static let hasHistory: UInt8 = 8
 
     package var payload: [UInt8] {
         var writer = PayloadWriter(capacity: 16)
         writer.byte(Self.format)
-        let flags = dependsOnContents ? Self.depends : 0
+        let flags =
+            (dependsOnContents ? Self.depends : 0) | (history == nil ? 0 : Self.hasHistory)
         switch operation {
         case .set: writer.byte(flags)
         case .patch(let mask):
@@ -75,6 +84,7 @@ extension OverlayMutation {
             writer.mask(mask)
         case .delete: writer.byte(flags | 2)
         }
+        history?.write(to: &writer)
         return writer.bytes
     }
 
@@ -94,13 +104,15 @@ extension OverlayMutation {
             throw PayloadReader.damage("an unknown format")
         }
         let head = try reader.byte()
-        switch head & ~Self.depends {
+        switch head & ~(Self.depends | Self.hasHistory) {
         case 0: operation = .set
         case 1: operation = .patch(try reader.mask())
         case 2: operation = .delete
         default: throw PayloadReader.damage("an unknown kind of overlay")
         }
         dependsOnContents = head & Self.depends != 0
+        history =
+            head & Self.hasHistory == 0 ? nil : try OverlayHistory(from: &reader)
         try reader.finish()
     }
 }

@@ -50,9 +50,14 @@ struct PayloadWriter {
         for path in mask.paths { self.path(path) }
     }
 
+    /// 8 bytes, little-endian.
+    mutating func integer(_ integer: Int64) {
+        withUnsafeBytes(of: integer.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
     /// Seconds in 8 bytes and nanoseconds in 4, little-endian.
     mutating func time(_ time: Timestamp) {
-        withUnsafeBytes(of: time.seconds.littleEndian) { bytes.append(contentsOf: $0) }
+        integer(time.seconds)
         withUnsafeBytes(of: time.nanoseconds.littleEndian) { bytes.append(contentsOf: $0) }
     }
 }
@@ -144,6 +149,10 @@ struct PayloadReader {
 
     mutating func mask() throws(LarderError) -> FieldMask {
         FieldMask(try (0..<count()).map { _ throws(LarderError) in try path() })
+    }
+
+    mutating func integer() throws(LarderError) -> Int64 {
+        Int64(littleEndian: try fixed(8).loadUnaligned(as: Int64.self))
     }
 
     mutating func time() throws(LarderError) -> Timestamp {

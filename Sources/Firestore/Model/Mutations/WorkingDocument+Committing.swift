@@ -83,12 +83,3 @@ extension MapValue {
         set(value, at: path.segments[...])
     }
 }
-
-extension Record {
-    /// Whether both have the same fields, including the types of numbers.
-    fileprivate func hasSameBytes(as other: Record) -> Bool {
-        withUnsafeBytes { left in
-            other.withUnsafeBytes { !left.isEmpty && left.elementsEqual($0) }
-        }
-    }
-}

@@ -31,6 +31,8 @@ package struct WorkingDocument: Sendable {
     /// Whether the effect of the pending writes depends on the underlying document beyond its
     /// existence.
     package internal(set) var dependsOnContents = false
+    /// Facts about the pending writes that were applied; nil if unknown.
+    package var history: OverlayHistory? = OverlayHistory()
 
     /// Starts from a cached document; nil if nothing is known of it.
     ///
@@ -44,12 +46,14 @@ package struct WorkingDocument: Sendable {
         hasLocalMutations = cached?.hasLocalMutations ?? false
         hasCommittedMutations = cached?.hasCommittedMutations ?? false
         self.dependsOnContents = dependsOnContents
+        if dependsOnContents { history = nil }
     }
 
     /// Starts from the local view of earlier pending writes.
     package init(view: Document, madeBy overlay: OverlayMutation) {
         self.init(view)
         dependsOnContents = overlay.dependsOnContents
+        history = overlay.history
         changes =
             switch overlay.operation {
             case .set, .delete: .whole
@@ -126,12 +130,21 @@ extension WorkingDocument {
     /// A mutation whose precondition fails has no effect. Transforms read the document as it was
     /// before the mutation, and their values override those of a set or patch.
     ///
+    /// - Parameters:
+    ///   - mutation: the mutation.
+    ///   - localWriteTime: the time of its batch, by the local clock.
+    ///   - batchID: its batch.
+    ///   - builder: encodes changed values.
     /// - Throws: `invalidArgument` if maps become nested too deep for a record.
     package mutating func apply(
-        _ mutation: Mutation, localWriteTime: Timestamp, using builder: RecordBuilder
+        _ mutation: Mutation, localWriteTime: Timestamp,
+        batchID: Int64 = OverlayHistory.nextBatchID, using builder: RecordBuilder
     ) throws(LarderError) {
         dependsOnContents =
             !mutation.replacesAll && (dependsOnContents || mutation.dependsOnContents)
+        // Nothing before a mutation that replaces all matters.
+        if history == nil, mutation.replacesAll { history = OverlayHistory() }
+        history?.noteAttempt(mutation)
         guard satisfies(mutation.precondition) else { return }
         switch mutation.operation {
         case .verify: return
@@ -152,6 +165,8 @@ extension WorkingDocument {
                 changes = .fields(paths)
             }
         }
+        let result = record
+        history?.noteEffect(mutation, of: batchID, result)
         version = .none
         createTime = nil
         hasLocalMutations = true

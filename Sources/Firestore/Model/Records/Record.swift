@@ -182,6 +182,18 @@ extension Record: Equatable {
     }
 }
 
+extension Record {
+    /// Whether both have the same encoded form: the same fields, including the types of numbers.
+    package func hasSameBytes(as other: Record) -> Bool {
+        if storage === other.storage { return true }
+        return withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                !left.isEmpty && left.count == right.count && left.elementsEqual(right)
+            }
+        }
+    }
+}
+
 extension Record: CustomStringConvertible {
     /// The fields.
     public var description: String { fields.description }

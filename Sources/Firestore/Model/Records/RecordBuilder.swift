@@ -57,7 +57,7 @@ public final class RecordBuilder {
 
     /// Sets and deletes fields of a record, or of an empty one for nil; see
     /// ``Record/patched(with:mask:)``.
-    func patch(_ base: Record?, with source: Record, mask: FieldMask)
+    package func patch(_ base: Record?, with source: Record, mask: FieldMask)
         throws(LarderError) -> Record
     {
         let paths = mask.paths.map(\.encoded)

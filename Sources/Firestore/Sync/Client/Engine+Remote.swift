@@ -91,14 +91,16 @@ extension Engine {
     }
 
     /// Handles an event of a watch stream; those of former streams are dropped.
-    func receive(_ event: WatchEvent, _ generation: Int) {
+    func receive(_ event: WatchEvent, _ generation: Int, precedesSnapshot: Bool) {
         guard remoteStore.watchStream.isCurrent(generation) else { return }
         do throws(LarderError) {
             if case .opened = event { remoteStore.lastToken = try localStore.lastToken() }
-            if event.isSnapshot {
+            if event.snapshotVersion != nil {
                 remoteStore.lastSnapshotVersion = try localStore.lastRemoteSnapshotVersion()
             }
-            remoteStore.handle(event, generation: generation) { [self] in remoteKeys(of: $0) }
+            remoteStore.handle(
+                event, generation: generation, precedesSnapshot: precedesSnapshot
+            ) { [self] in remoteKeys(of: $0) }
         } catch {
             recover(from: error)
         }
@@ -265,9 +267,26 @@ extension Engine {
 }
 
 extension WatchEvent {
-    /// Whether it ends a snapshot of all targets.
-    fileprivate var isSnapshot: Bool {
-        guard case .response(.targets(let change)) = self else { return false }
-        return change.targetIDs.isEmpty && !change.readTime.isNone
+    /// The version of the snapshot of all targets that it ends; nil if it ends none.
+    fileprivate var snapshotVersion: SnapshotVersion? {
+        guard case .response(.targets(let change)) = self, change.targetIDs.isEmpty,
+            !change.readTime.isNone
+        else { return nil }
+        return change.readTime
+    }
+}
+
+extension ArraySlice<Engine.Command> {
+    /// Whether a snapshot of a watch stream, which is not older than that of an event before these
+    /// commands, ends before anything else happens.
+    func continueSnapshot(of event: WatchEvent, _ generation: Int) -> Bool {
+        guard let version = event.snapshotVersion else { return false }
+        for command in self {
+            guard case .watchStream(let next, generation) = command, case .response = next else {
+                return false
+            }
+            if let following = next.snapshotVersion { return following >= version }
+        }
+        return false
     }
 }

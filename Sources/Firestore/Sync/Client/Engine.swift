@@ -217,7 +217,7 @@ actor Engine {
         remoteStore.now = scheduler.uptime
         noteTime()
         var (writes, listeners) = ([QueuedWrite](), [QueuedListener]())
-        for command in commands {
+        for (index, command) in commands.enumerated() {
             switch command {
             case .write(let write):
                 addListeners(&listeners)
@@ -236,7 +236,10 @@ actor Engine {
                 commit(&writes)
                 addListeners(&listeners)
                 pump()
-                receive(event, generation)
+                receive(
+                    event, generation,
+                    precedesSnapshot: commands[(index + 1)...].continueSnapshot(
+                        of: event, generation))
                 pump()
             case .writeStream(let event, let generation): receive(event, generation)
             }

@@ -18,6 +18,7 @@ extension LocalStore {
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
         return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
             var (touched, cached) = (TouchedViews(of: user), CachedDocuments())
+            var removed: [MutationRow] = []
             for (batchID, response) in commits {
                 guard let batch = try transaction.mutationBatch(batchID, of: user) else {
                     continue
@@ -28,10 +29,12 @@ extension LocalStore {
                 try apply(
                     response, to: batch, in: transaction, &cached, using: refresh.builder)
                 try transaction.removeMutationBatch(batch.id, of: user)
+                removed.append(batch)
                 shared?.batches.append(SharedChange.Batch(batch.id, .acknowledged))
             }
             let changes = try cached.write(to: &transaction)
-            try refresh.replay(touched.paths, in: &transaction)
+            try refresh.replay(
+                touched.paths, without: removed, after: changes, in: &transaction)
             try followForOthers(changes, in: &transaction, using: refresh.builder)
             shared?.note(touched.paths)
             return try touched.changes(in: transaction)
@@ -131,7 +134,7 @@ extension LocalStore {
         try begin(.rejectBatch)
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
         return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
-            var touched = TouchedViews(of: user)
+            var (touched, removed) = (TouchedViews(of: user), [MutationRow]())
             for id in batchIDs {
                 guard let batch = try transaction.mutationBatch(id, of: user) else { continue }
                 for document in batch.documents {
@@ -139,9 +142,10 @@ extension LocalStore {
                 }
                 try keep(batch, &transaction)
                 try transaction.removeMutationBatch(id, of: user)
+                removed.append(batch)
                 shared?.batches.append(SharedChange.Batch(id, state))
             }
-            try refresh.replay(touched.paths, in: &transaction)
+            try refresh.replay(touched.paths, without: removed, after: [], in: &transaction)
             shared?.note(touched.paths)
             return try touched.changes(in: transaction, revertsWrites: true)
         }

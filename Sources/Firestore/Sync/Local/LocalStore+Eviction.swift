@@ -44,7 +44,7 @@ extension ReadableTransaction where Self: ~Copyable {
     fileprivate func isPending(_ path: DocumentPath, of users: [UserID]) throws(LarderError)
         -> Bool
     {
-        for user in users where try !mutationBatchIDs(touching: path, of: user).isEmpty {
+        for user in users where try nextMutationBatchID(touching: path, of: user) != nil {
             return true
         }
         return false

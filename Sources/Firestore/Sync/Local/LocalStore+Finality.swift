@@ -76,7 +76,7 @@ extension LocalStore {
         _ = try cached.write(to: &transaction)
         let paths = touched.sorted()
         for user in users {
-            try OverlayRefresh(user: user, builder: builder).replay(paths, in: &transaction)
+            try OverlayRefresh(user: user, builder: builder).recompute(paths, in: &transaction)
         }
         return count
     }

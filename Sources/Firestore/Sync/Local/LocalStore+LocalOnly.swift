@@ -36,7 +36,7 @@ extension LocalStore {
             return .failure(error)
         }
         let changes = try cached.write(to: &transaction)
-        try OverlayRefresh(user: user, builder: builder).replay(touched.paths, in: &transaction)
+        try OverlayRefresh(user: user, builder: builder).recompute(touched.paths, in: &transaction)
         try followForOthers(changes, in: &transaction, using: builder)
         return .success((results, try touched.changes(in: transaction)))
     }

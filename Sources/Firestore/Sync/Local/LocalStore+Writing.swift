@@ -112,11 +112,13 @@ extension LocalStore {
         for effect in effects {
             let before = effect.document.view
             var after = before
-            if let overlay = effect.after.overlay(overFound: effect.document.isCached) {
+            var written = effect.after
+            written.history?.nameNextBatch(id)
+            if let overlay = written.overlay(overFound: effect.document.isCached) {
                 try transaction.putOverlay(
-                    effect.after.record, payload: overlay.payload, at: effect.path, of: user,
+                    written.record, payload: overlay.payload, at: effect.path, of: user,
                     largestBatchID: id)
-                after = effect.after.document(
+                after = written.document(
                     at: effect.path, readTime: .none, largestBatchID: id)
             }
             changes.append(LocalChange(path: effect.path, before: before, after: after))
@@ -174,6 +176,7 @@ extension LocalStore {
                 .invalidArgument, "the writes together are larger than a batch may be",
                 condition: .tooLarge)
         }
+        working.noteBases(of: contents)
         try working.apply(write.mutations, localWriteTime: write.localWriteTime)
         var effects: [DocumentEffect] = []
         for path in order {

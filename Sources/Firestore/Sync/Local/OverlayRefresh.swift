@@ -6,42 +6,34 @@ struct OverlayRefresh {
     let user: UserID
     let builder: RecordBuilder
 
-    /// Recomputes overlays after batches have left the queue: the remaining batches are applied to
-    /// the cached documents, in order.
+    /// Recomputes overlays after batches have left the queue.
+    ///
+    /// - Parameters:
+    ///   - paths: the documents of the batches, each once.
+    ///   - removed: the batches, in the order of the queue.
+    ///   - changes: the changes of cached documents since the overlays were computed.
+    func replay(
+        _ paths: [DocumentPath], without removed: [MutationRow],
+        after changes: [CachedDocuments.Change], in transaction: inout WriteTransaction
+    ) throws(LarderError) {
+        var replay = OverlayReplay(user: user, builder: builder, removed: removed)
+        let changed = Dictionary(
+            changes.lazy.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+        for path in paths {
+            try replay.add(path, .after(changed[path]), in: &transaction)
+        }
+        try replay.run(in: &transaction)
+    }
+
+    /// Recomputes overlays from the cached documents and the queue alone.
     ///
     /// Linear in the mutations of the batches that touch the documents. Each batch is decoded once.
-    func replay(_ paths: some Sequence<DocumentPath>, in transaction: inout WriteTransaction)
+    func recompute(_ paths: some Sequence<DocumentPath>, in transaction: inout WriteTransaction)
         throws(LarderError)
     {
-        var (working, lastBatch) = (WorkingSet(using: builder), [DocumentPath: Int64]())
-        var (batches, isCached) = (Set<Int64>(), [DocumentPath: Bool]())
-        let isEmpty = try transaction.mutationBatchCount(of: user) == 0
-        for path in paths {
-            let ids =
-                isEmpty ? [] : try transaction.mutationBatchIDs(touching: path, of: user)
-            guard let last = ids.last else {
-                try transaction.removeOverlay(at: path, of: user)
-                continue
-            }
-            batches.formUnion(ids)
-            lastBatch[path] = last
-            let cached = WorkingDocument(try transaction.document(at: path))
-            isCached[path] = cached.isFound
-            working.documents[path] = cached
-        }
-        for id in batches.sorted() {
-            guard let batch = try transaction.mutationBatch(id, of: user) else { continue }
-            try working.apply(batch)
-        }
-        for (path, document) in working.documents {
-            guard let overlay = document.overlay(overFound: isCached[path] ?? false) else {
-                try transaction.removeOverlay(at: path, of: user)
-                continue
-            }
-            try put(
-                document.record, overlay, at: path, batch: lastBatch[path] ?? 0,
-                in: &transaction)
-        }
+        var replay = OverlayReplay(user: user, builder: builder, removed: [])
+        for path in paths { try replay.add(path, .unknown, in: &transaction) }
+        try replay.run(in: &transaction)
     }
 
     /// Updates overlays after cached documents have changed.
@@ -52,81 +44,57 @@ struct OverlayRefresh {
         throws(LarderError)
     {
         guard try transaction.mutationBatchCount(of: user) > 0 else { return }
-        var replayed: [DocumentPath] = []
+        var replay = OverlayReplay(user: user, builder: builder, removed: [])
         for change in changes {
-            guard let overlay = try transaction.overlay(at: change.path, of: user) else {
-                replayed.append(change.path)
+            guard let overlay = try transaction.overlay(at: change.path, of: user),
+                case let mutation = try OverlayMutation(payload: overlay.payload),
+                change.wasFound == change.document.isFound,
+                try mutation.isIndependent(of: change, using: builder)
+            else {
+                try replay.add(change.path, .after(change), in: &transaction)
                 continue
             }
-            let mutation = try OverlayMutation(payload: overlay.payload)
-            if mutation.dependsOnContents || change.wasFound != change.document.isFound {
-                replayed.append(change.path)
-            } else if case .patch = mutation.operation {
-                let view = try mutation.applied(
-                    to: change.document, view: overlay.document.record, using: builder)
-                try put(
-                    view, mutation, at: change.path, batch: overlay.largestBatchID,
-                    in: &transaction)
-            }
+            guard case .patch = mutation.operation else { continue }
+            let view = try mutation.applied(
+                to: change.document, view: overlay.document.record, using: builder)
+            try transaction.putView(
+                view, mutation, at: change.path, of: user, batch: overlay.largestBatchID)
         }
-        try replay(replayed, in: &transaction)
-    }
-
-    /// Stores a view, or none if the cached document has grown so much that the view is beyond the
-    /// store's limits: the backend will reject the pending writes, and its snapshots must be
-    /// applied until then.
-    private func put(
-        _ view: Record?, _ overlay: OverlayMutation, at path: DocumentPath, batch: Int64,
-        in transaction: inout WriteTransaction
-    ) throws(LarderError) {
-        do throws(LarderError) {
-            try transaction.putOverlay(
-                view, payload: overlay.payload, at: path, of: user, largestBatchID: batch)
-        } catch {
-            guard error.isBeyondLimits else { throw error }
-            try transaction.removeOverlay(at: path, of: user)
-        }
+        try replay.run(in: &transaction)
     }
 }
 
-/// Documents to which batches are applied, each in one pass over its mutations.
-struct WorkingSet {
-    /// Mutations of other documents are ignored.
-    var documents: [DocumentPath: WorkingDocument] = [:]
-    private let builder: RecordBuilder
-
-    init(using builder: RecordBuilder) {
-        self.builder = builder
+extension OverlayMutation {
+    /// Whether the view of a changed document, which exists or does not as before, results from
+    /// applying this mutation to it.
+    fileprivate func isIndependent(
+        of change: CachedDocuments.Change, using builder: RecordBuilder
+    ) throws(LarderError) -> Bool {
+        if !dependsOnContents { return true }
+        // Transforms read only fields that they write.
+        guard let history, history.lastRebaseID == 0, !history.hasVersionPreconditions,
+            case .patch(let mask) = operation, let before = change.before?.record,
+            let after = change.document.record
+        else { return false }
+        return try builder.patch(after, with: before, mask: mask).hasSameBytes(as: after)
     }
+}
 
-    /// Applies pending mutations.
-    ///
-    /// Linear in their number, even for many mutations of one document.
-    mutating func apply(_ mutations: [Mutation], localWriteTime: Timestamp) throws(LarderError) {
-        for mutation in mutations {
-            try documents[mutation.path]?.apply(
-                mutation, localWriteTime: localWriteTime, using: builder)
+extension WriteTransaction {
+    /// Stores a view, or none if the cached document has grown so much that the view is beyond the
+    /// store's limits: the backend will reject the pending writes, and its snapshots must be
+    /// applied until then.
+    mutating func putView(
+        _ view: Record?, _ overlay: OverlayMutation, at path: DocumentPath, of user: UserID,
+        batch: Int64
+    ) throws(LarderError) {
+        do throws(LarderError) {
+            try putOverlay(
+                view, payload: overlay.payload, at: path, of: user, largestBatchID: batch)
+        } catch {
+            guard error.isBeyondLimits else { throw error }
+            try removeOverlay(at: path, of: user)
         }
-    }
-
-    /// Applies a batch of the queue, after those before it.
-    ///
-    /// The base values of its increments are used for documents whose cached version has changed
-    /// since the batch was written, and may include the increment. Otherwise increments apply to
-    /// the result of the batches before, so that they stay correct when one of those is cancelled.
-    mutating func apply(_ batch: MutationRow) throws(LarderError) {
-        let contents = try MutationPayload(batch.payload)
-        if !contents.baseMutations.isEmpty {
-            var moved = Set<DocumentPath>()
-            for touched in batch.documents
-            where documents[touched.path]?.cachedVersion != touched.baseVersion {
-                moved.insert(touched.path)
-            }
-            try apply(
-                contents.baseMutations.filter { moved.contains($0.path) },
-                localWriteTime: batch.localWriteTime)
-        }
-        try apply(contents.mutations, localWriteTime: batch.localWriteTime)
     }
 }
 
@@ -149,7 +117,7 @@ extension ReadableTransaction where Self: ~Copyable {
     {
         guard let overlay = try overlay(at: path, of: user) else {
             let cached = try document(at: path)
-            let hasIdleWrites = try !mutationBatchIDs(touching: path, of: user).isEmpty
+            let hasIdleWrites = try nextMutationBatchID(touching: path, of: user) != nil
             return LoadedDocument(
                 view: cached, working: WorkingDocument(cached, dependsOnContents: hasIdleWrites),
                 baseVersion: cached?.version ?? .none, isCached: cached?.record != nil)

@@ -29,9 +29,16 @@ extension RemoteStore {
 
     /// An event of the watch stream; events of earlier streams are ignored.
     ///
-    /// - Parameter remoteKeys: the documents that the backend is known to have in a target.
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - generation: the number of its stream.
+    ///   - precedesSnapshot: whether an event that completes another snapshot of the stream is
+    ///     handled next, with none of other kinds before it. Snapshots of limbo resolution, which
+    ///     have a document each, are joined then.
+    ///   - remoteKeys: the documents that the backend is known to have in a target.
     package mutating func handle(
-        _ event: WatchEvent, generation: Int, remoteKeys: (Int32) -> TreeSet<DocumentPath>
+        _ event: WatchEvent, generation: Int, precedesSnapshot: Bool = false,
+        remoteKeys: (Int32) -> TreeSet<DocumentPath>
     ) {
         guard watchStream.isCurrent(generation) else { return }
         switch event {
@@ -54,7 +61,7 @@ extension RemoteStore {
             let (isFirst, steps) = watchStream.answered()
             perform(steps, on: .watch)
             if isFirst { endWriteOutage() }
-            receive(response, remoteKeys)
+            receive(response, precedesSnapshot: precedesSnapshot, remoteKeys)
         case .closed(let error):
             let closed = LarderError(.unavailable, "the backend has closed the watch stream")
             failWatchStream(error ?? closed)
@@ -177,7 +184,8 @@ extension TargetData {
 extension RemoteStore {
     /// Handles a response: it may end targets or complete a snapshot.
     mutating func receive(
-        _ response: WatchResponse, _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
+        _ response: WatchResponse, precedesSnapshot: Bool,
+        _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
     ) {
         let change: TargetChange
         switch limited(response) {
@@ -193,9 +201,13 @@ extension RemoteStore {
         if change.isKeepalive { return }
         aggregate(response, remoteKeys)
         let isSnapshot = change.targetIDs.isEmpty && !change.readTime.isNone
-        if isSnapshot, change.readTime >= lastSnapshotVersion {
-            emitSnapshot(at: change.readTime, remoteKeys)
-        }
+        guard isSnapshot, change.readTime >= lastSnapshotVersion else { return }
+        let isJoined =
+            precedesSnapshot
+            && withKnowledge(remoteKeys) { aggregator, knowledge in
+                aggregator.hasLimboChangesOnly(knowing: knowledge)
+            }
+        if !isJoined { emitSnapshot(at: change.readTime, remoteKeys) }
     }
 
     private mutating func aggregate(

@@ -76,6 +76,14 @@ package struct WatchAggregator: Sendable {
         currentDocumentTargets.remove(targetID)
     }
 
+    /// Whether only targets of limbo resolution have reported documents since the last event.
+    package func hasLimboChangesOnly(knowing knowledge: some WatchKnowledge) -> Bool {
+        guard mismatches.isEmpty else { return false }
+        return targetsOfDocuments.values.allSatisfy { ids in
+            ids.allSatisfy { knowledge.target($0)?.purpose == .limboResolution }
+        }
+    }
+
     /// Makes the event of a snapshot from the responses since the last one.
     package mutating func makeEvent(
         at version: SnapshotVersion, knowing knowledge: some WatchKnowledge
