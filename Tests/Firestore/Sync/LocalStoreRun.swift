@@ -91,7 +91,7 @@ struct LocalStoreRun {
     }
 
     private mutating func write(_ views: [DocumentPath: LocalModel.State?]) throws -> QueuedWrite {
-        let versions = model.cached.values.map(\.version) + [.none]
+        let versions = paths.compactMap { model.cached[$0]?.version } + [.none]
         var mutations: [Mutation] = []
         for _ in 0...random.below(4) {
             let path = random.pick(paths)
