@@ -44,7 +44,8 @@ extension DatabaseEngine {
                 .perform { engine in
                     switch result {
                     case .success(let token):
-                        engine.performAll(engine.machine.tokenChanged(token))
+                        engine.performAll(
+                            engine.machine.tokenChanged(token, at: engine.scheduler.uptime))
                     case .failure(let error):
                         engine.log("the token could not be fetched: \(error.message)")
                     }
