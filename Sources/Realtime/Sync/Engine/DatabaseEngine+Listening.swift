@@ -14,8 +14,6 @@ package struct GetAnswer: Sendable {
 struct PendingGet {
     let query: QuerySpec
     let completion: Completion<GetAnswer>
-    /// True if the time for a connection has passed and the server is asked nevertheless.
-    var isLate = false
 }
 
 // MARK: - Listeners
@@ -72,9 +70,6 @@ extension DatabaseEngine {
 // MARK: - Gets
 
 extension DatabaseEngine {
-    /// The longest time that a get waits for a server that is connected and does not answer.
-    private static let lateGetTimeout = Duration.seconds(30)
-
     func get(_ query: QuerySpec, _ completion: @escaping Completion<GetAnswer>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
         if InfoTree.contains(query.path) {
@@ -98,13 +93,12 @@ extension DatabaseEngine {
     }
 
     private func getTimedOut(_ id: ID) {
-        guard let get = gets[id] else { return }
-        if machine.isReady, !get.isLate {
-            gets[id]?.isLate = true
-            setTimer(.get(id), after: Self.lateGetTimeout) { $0.getTimedOut(id) }
-        } else if let get = endGet(id) {
-            answerFromCache(get, because: nil)
-        }
+        guard let get = endGet(id) else { return }
+        let error = LarderError(
+            realtime: .unavailable,
+            "The server has not answered in \(configuration.getTimeout), and the client has no "
+                + "listener of \(get.query.path) and nothing of it in its cache.")
+        answerFromCache(get, because: machine.isReady ? error : nil)
     }
 
     /// Asks the server for what was not asked for on this connection.
