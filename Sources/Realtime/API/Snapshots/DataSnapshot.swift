@@ -12,7 +12,9 @@ public final class DataSnapshot: Sendable {
     public struct Metadata: Hashable, Sendable {
         /// True if all data of the query or the location is known.
         ///
-        /// Without it, other children may exist.
+        /// Without it, other children may exist. A query's `value` is incomplete while a local write
+        /// changes part of a child of unknown content that may belong to the query, or leaves a
+        /// full query short of children.
         public let isComplete: Bool
         /// True unless the server has confirmed the data on the present connection.
         public let isFromCache: Bool

@@ -78,8 +78,12 @@ extension DatabaseEngine {
         }
         if isLocalOnly(query.path) { return getLocally(query, completion) }
         forgetEvicted()
-        if let node = tree.value(of: query) {
-            return answer(completion, query, node, isFromCache: !tree.isCurrent(query))
+        // The server knows no more than a current window, but than an older one.
+        let isCurrent = tree.isCurrent(query)
+        if let known = tree.knownValue(of: query), known.isComplete || isCurrent {
+            return answer(
+                completion, query, known.node, isComplete: known.isComplete,
+                isFromCache: !isCurrent)
         }
         let get = PendingGet(query: query, completion: completion)
         guard configuration.remote != nil else {
@@ -124,10 +128,10 @@ extension DatabaseEngine {
         guard response.status == .ok, case .node(let node) = response.payload else {
             return answerFromCache(get, because: response.status == .ok ? nil : response.error)
         }
-        let (known, events) = tree.receive(node, of: get.query)
+        let (known, isComplete, events) = tree.receive(node, of: get.query)
         serverListens.disturb(at: get.query.path)
         deliver(later: events)
-        answer(get.completion, get.query, known, isFromCache: false)
+        answer(get.completion, get.query, known, isComplete: isComplete, isFromCache: false)
         dataChanged(at: get.query.path)
     }
 
@@ -141,8 +145,10 @@ extension DatabaseEngine {
     private func answerFromCache(_ get: PendingGet, because error: LarderError?) {
         forgetEvicted()
         let stored = (try? tree.storedValue(of: get.query)).flatMap { $0 }
-        if let node = tree.value(of: get.query) {
-            answer(get.completion, get.query, node, isFromCache: true)
+        if let known = tree.knownValue(of: get.query) {
+            answer(
+                get.completion, get.query, known.node, isComplete: known.isComplete,
+                isFromCache: true)
         } else if let stored {
             answer(
                 get.completion, get.query, stored.node, isComplete: stored.isComplete,

@@ -81,9 +81,9 @@ extension SyncTree {
     }
 
     func metadata(of view: QueryView) -> TreeEventMetadata {
-        TreeEventMetadata(
-            isComplete: view.shown.isComplete,
-            hasPendingWrites: !writes.visibleWrites.descending(to: view.query.path).isEmpty,
+        let writes = writes.visibleWrites.descending(to: view.query.path)
+        return TreeEventMetadata(
+            isComplete: view.isComplete(with: writes), hasPendingWrites: !writes.isEmpty,
             isFromCache: !isCurrent(view.query))
     }
 }

@@ -229,7 +229,7 @@ extension SyncTree {
                 writes: writes, known: surroundings.node, isCovered: surroundings.isCovering))
         view.extend(from: results.stored, writes, &changes)
         let metadata = TreeEventMetadata(
-            isComplete: view.shown.isComplete, hasPendingWrites: !writes.isEmpty,
+            isComplete: view.isComplete(with: writes), hasPendingWrites: !writes.isEmpty,
             isFromCache: !surroundings.isCurrent && view.listen != .current)
         results.events += view.events(of: changes, since: before, metadata)
         if !view.keyChanges.isEmpty {
@@ -242,16 +242,25 @@ extension SyncTree {
 }
 
 extension QueryView {
-    /// Reads more of a stored location while pending writes leave the window short of children.
+    /// Reads more of a stored location while pending writes leave the window short of children, or
+    /// change unknown ones.
     mutating func extend(
         from stored: StoredTree?, _ writes: VisibleWrites, _ changes: inout ChildChanges
     ) {
         while let spare = spareNeeded {
             // Unreadable data stays incomplete until the server has answered.
-            guard let more = (try? stored?.serverNode(for: query, spare: spare)).flatMap({ $0 }),
-                more.node.childCount > server.node.childCount
-            else { return server.edge = nil }
+            guard let more = (try? stored?.serverNode(for: query, spare: spare)).flatMap({ $0 })
+            else {
+                server.edge = nil
+                break
+            }
+            if more.node.childCount <= server.node.childCount {
+                server.edge = nil
+                server.isExhaustive = true
+                break
+            }
             extend(to: more, writes, &changes)
         }
+        if let stored { readUncertain(from: stored, writes, &changes) }
     }
 }

@@ -9,6 +9,7 @@ extension QueryView {
             layered = nil
             shown.node = filter.replacingAll(withSelectionOf: node, &changes)
             shown.isComplete = true
+            noteCertainty(context.writes)
         } else {
             mergeLocally(PathTree(node, at: path), context, &changes)
         }
@@ -37,16 +38,21 @@ extension QueryView {
             return
         }
         if let node = values.value {
+            noteCertainty(of: key, context.writes.child(key))
             return show(node, as: key, changedAt: [.root], context, &changes)
         }
-        let source = context.known.map { CachedNode($0, isComplete: true) } ?? server
         let known =
-            shown.isComplete(for: key)
-            ? shown.node.child(key) : context.writes.completeChild(key, over: source)
+            shown.isComplete(for: key) ? shown.node.child(key) : latestChild(key, context)
+        noteCertainty(of: key, context.writes.child(key))
         // Of a child that is not known, a change below it shows nothing.
         guard let known else { return }
         let child = VisibleWrites(values).applied(to: known)
         show(child, as: key, changedAt: values.paths, context, &changes)
+    }
+
+    private func latestChild(_ key: ChildKey, _ context: Context) -> Node? {
+        let writes = context.writes.child(key)
+        return context.known.map { writes.applied(to: $0.child(key)) } ?? knownChild(key, writes)
     }
 
     /// Shows the server's data at the places of a write that was acknowledged and removed.
@@ -65,6 +71,7 @@ extension QueryView {
                 : server.node.children.map { (key: $0.key, tree: PathTree(true)) }
             for isKnown in [true, false] {
                 for (key, places) in written where server.node.hasChild(key) == isKnown {
+                    noteCertainty(of: key, context.writes.child(key))
                     if server.isComplete(for: key) {
                         showServerChange(ofPlaces: places, in: key, context, &changes)
                     } else if listen == .current {
@@ -113,8 +120,9 @@ extension QueryView {
                 showServerChange(ofPlaces: places, in: key, context, &changes)
             } else {
                 // Without the write, the child may be unknown again.
+                noteCertainty(of: key, writes)
                 show(
-                    writes.completeNode ?? .empty, as: key, changedAt: places.paths, context,
+                    knownChild(key, writes) ?? .empty, as: key, changedAt: places.paths, context,
                     &changes)
             }
         }
