@@ -16,7 +16,11 @@ public final class DataSnapshot: Sendable {
         /// changes part of a child of unknown content that may belong to the query, or leaves a
         /// full query short of children.
         public let isComplete: Bool
-        /// True unless the server has confirmed the data on the present connection.
+        /// True unless the server has sent or confirmed the data on the present connection.
+        ///
+        /// Confirmed data that has not changed is delivered again by ``DatabaseQuery/values`` and
+        /// ``DatabaseQuery/observeValue(includeMetadataChanges:with:withCancel:)`` only. A lost
+        /// connection alone delivers nothing.
         public let isFromCache: Bool
         /// True if the data contains writes that the server has not acknowledged.
         public let hasPendingWrites: Bool

@@ -83,7 +83,7 @@ extension DatabaseEngine {
         if let known = tree.knownValue(of: query), known.isComplete || isCurrent {
             return answer(
                 completion, query, known.node, isComplete: known.isComplete,
-                isFromCache: !isCurrent)
+                isFromCache: !tree.isConfirmed(query))
         }
         let get = PendingGet(query: query, completion: completion)
         guard configuration.remote != nil else {

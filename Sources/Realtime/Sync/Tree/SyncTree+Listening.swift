@@ -13,7 +13,11 @@ extension SyncTree {
         try open(query)
         update(query) { $0.add(listener) }
         guard let view = view(of: query) else { return [] }
-        return view.initialEvents(for: listener, metadata(of: view))
+        let metadata = metadata(of: view)
+        if listener.includesMetadataChanges {
+            update(query) { $0.noteMetadata(metadata, of: listener.id) }
+        }
+        return view.initialEvents(for: listener, metadata)
     }
 
     /// Keeps a query's data at hand without a listener; a second time does nothing.
@@ -84,7 +88,7 @@ extension SyncTree {
         let writes = writes.visibleWrites.descending(to: view.query.path)
         return TreeEventMetadata(
             isComplete: view.isComplete(with: writes), hasPendingWrites: !writes.isEmpty,
-            isFromCache: !isCurrent(view.query))
+            isFromCache: !isConfirmed(view.query))
     }
 }
 

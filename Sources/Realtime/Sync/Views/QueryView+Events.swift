@@ -41,6 +41,34 @@ extension QueryView {
         }
     }
 
+    /// The value again, for the listeners of metadata that have received it with other metadata.
+    ///
+    /// - Parameter events: those of the operation, which have the metadata already.
+    mutating func metadataEvents(
+        after events: [TreeEvent], _ metadata: TreeEventMetadata
+    ) -> [TreeEvent] {
+        guard !lastMetadata.isEmpty, shown.isComplete else { return [] }
+        let isRaised = events.contains { $0.change.type == .value }
+        var again: [TreeEvent] = []
+        for listener in listeners {
+            guard let last = lastMetadata[listener.id], last != metadata else { continue }
+            lastMetadata.updateValue(metadata, forKey: listener.id)
+            if isRaised { continue }
+            again.append(
+                TreeEvent(
+                    listener: listener.id, query: query, change: .value(shown.node),
+                    metadata: metadata))
+        }
+        return again
+    }
+
+    /// Notes the metadata of a listener's first value.
+    mutating func noteMetadata(_ metadata: TreeEventMetadata, of id: ListenerID) {
+        if shown.isComplete, lastMetadata[id] != nil {
+            lastMetadata.updateValue(metadata, forKey: id)
+        }
+    }
+
     /// The events that end every listener.
     func cancellations(_ error: LarderError, _ metadata: TreeEventMetadata) -> [TreeEvent] {
         listeners.map {

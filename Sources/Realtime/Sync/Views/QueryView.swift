@@ -37,6 +37,9 @@ struct QueryView: Sendable {
 
     /// In the order in which they were added, which is that of their numbers.
     private(set) var listeners: [Listener] = []
+    /// The metadata of the last value, by the listener of metadata that has received it; nil
+    /// without a value.
+    var lastMetadata: [ListenerID: TreeEventMetadata?] = [:]
     private(set) var holders: Set<QueryHolder> = []
 
     /// A view of what the server is known to have at the location.
@@ -78,6 +81,9 @@ extension QueryView {
     mutating func add(_ listener: Listener) {
         let position = listeners.partitioningIndex { $0.id >= listener.id }
         listeners.insert(listener, at: position)
+        if listener.includesMetadataChanges, listener.types.contains(.value) {
+            lastMetadata[listener.id] = .some(nil)
+        }
     }
 
     /// Removes a listener; does nothing if it is not there.
@@ -85,11 +91,13 @@ extension QueryView {
         let position = listeners.partitioningIndex { $0.id >= id }
         if position < listeners.count, listeners[position].id == id {
             listeners.remove(at: position)
+            lastMetadata[id] = nil
         }
     }
 
     mutating func removeAllListeners() {
         listeners = []
+        lastMetadata = [:]
     }
 
     mutating func add(_ holder: QueryHolder) {
