@@ -14,7 +14,8 @@ public final class DataSnapshot: Sendable {
         ///
         /// Without it, other children may exist. A query's `value` is incomplete while a local write
         /// changes part of a child of unknown content that may belong to the query, or leaves a
-        /// full query short of children.
+        /// full query short of children. Every observer of `value` that has received it receives
+        /// it again once it is complete, even if the data is the same.
         public let isComplete: Bool
         /// True unless the server has sent or confirmed the data on the present connection.
         ///

@@ -14,9 +14,7 @@ extension SyncTree {
         update(query) { $0.add(listener) }
         guard let view = view(of: query) else { return [] }
         let metadata = metadata(of: view)
-        if listener.includesMetadataChanges {
-            update(query) { $0.noteMetadata(metadata, of: listener.id) }
-        }
+        if view.shown.isComplete { update(query) { $0.noteValue(metadata, of: listener) } }
         return view.initialEvents(for: listener, metadata)
     }
 

@@ -15,7 +15,8 @@ package struct ListenerID: Hashable, Comparable, Sendable {
 package struct Listener: Hashable, Sendable {
     package let id: ListenerID
     package let types: Set<TreeEventType>
-    /// True if a value is raised again when nothing but its metadata has changed.
+    /// True if a value is raised again when nothing but its metadata has changed; if it was
+    /// incomplete and is complete now, it is in any case.
     package let includesMetadataChanges: Bool
 
     package init(

@@ -41,19 +41,28 @@ extension QueryView {
         }
     }
 
-    /// The value again, for the listeners of metadata that have received it with other metadata.
+    /// The value again after an operation that did not raise it: for the listeners of metadata that
+    /// have received it with other metadata, and once it is complete for all that have received it
+    /// incomplete.
     ///
-    /// - Parameter events: those of the operation, which have the metadata already.
+    /// Complexity: O(1) without such listeners, otherwise that of all listeners.
+    ///
+    /// - Parameter events: those of the operation.
     mutating func metadataEvents(
         after events: [TreeEvent], _ metadata: TreeEventMetadata
     ) -> [TreeEvent] {
-        guard !lastMetadata.isEmpty, shown.isComplete else { return [] }
-        let isRaised = events.contains { $0.change.type == .value }
+        guard shown.isComplete else { return [] }
+        if events.last?.change.type == .value {
+            for listener in listeners { noteValue(metadata, of: listener) }
+            return []
+        }
+        if valueMetadata.isEmpty { return [] }
         var again: [TreeEvent] = []
         for listener in listeners {
-            guard let last = lastMetadata[listener.id], last != metadata else { continue }
-            lastMetadata.updateValue(metadata, forKey: listener.id)
-            if isRaised { continue }
+            guard let last = valueMetadata[listener.id], last != metadata,
+                metadata.isComplete || listener.includesMetadataChanges
+            else { continue }
+            noteValue(metadata, of: listener)
             again.append(
                 TreeEvent(
                     listener: listener.id, query: query, change: .value(shown.node),
@@ -62,11 +71,11 @@ extension QueryView {
         return again
     }
 
-    /// Notes the metadata of a listener's first value.
-    mutating func noteMetadata(_ metadata: TreeEventMetadata, of id: ListenerID) {
-        if shown.isComplete, lastMetadata[id] != nil {
-            lastMetadata.updateValue(metadata, forKey: id)
-        }
+    /// Notes the metadata of a value that a listener has received, if a change of it is raised.
+    mutating func noteValue(_ metadata: TreeEventMetadata, of listener: Listener) {
+        guard listener.types.contains(.value) else { return }
+        let isRaised = listener.includesMetadataChanges || !metadata.isComplete
+        valueMetadata[listener.id] = isRaised ? metadata : nil
     }
 
     /// The events that end every listener.

@@ -37,9 +37,9 @@ struct QueryView: Sendable {
 
     /// In the order in which they were added, which is that of their numbers.
     private(set) var listeners: [Listener] = []
-    /// The metadata of the last value, by the listener of metadata that has received it; nil
-    /// without a value.
-    var lastMetadata: [ListenerID: TreeEventMetadata?] = [:]
+    /// The metadata of the last value of the listeners that receive the value again when it
+    /// changes: listeners of metadata, and others as long as their value is incomplete.
+    var valueMetadata: [ListenerID: TreeEventMetadata] = [:]
     private(set) var holders: Set<QueryHolder> = []
 
     /// A view of what the server is known to have at the location.
@@ -81,9 +81,6 @@ extension QueryView {
     mutating func add(_ listener: Listener) {
         let position = listeners.partitioningIndex { $0.id >= listener.id }
         listeners.insert(listener, at: position)
-        if listener.includesMetadataChanges, listener.types.contains(.value) {
-            lastMetadata[listener.id] = .some(nil)
-        }
     }
 
     /// Removes a listener; does nothing if it is not there.
@@ -91,13 +88,13 @@ extension QueryView {
         let position = listeners.partitioningIndex { $0.id >= id }
         if position < listeners.count, listeners[position].id == id {
             listeners.remove(at: position)
-            lastMetadata[id] = nil
+            valueMetadata[id] = nil
         }
     }
 
     mutating func removeAllListeners() {
         listeners = []
-        lastMetadata = [:]
+        valueMetadata = [:]
     }
 
     mutating func add(_ holder: QueryHolder) {

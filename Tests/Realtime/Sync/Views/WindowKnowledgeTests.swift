@@ -158,6 +158,53 @@ struct WindowKnowledgeTests {
             ])
     }
 
+    @Test("an incomplete value is raised again once it is complete, though its data is the same")
+    func completion() throws {
+        let scores = try QueryBuilder().ordered(by: .child(TreePath("n"))).starting(at: .integer(5))
+        var tree = try tree(scores.parameters, #"{"x":{"n":5,"o":1}}"#)
+        let deep = write("a/z/n", Node(.integer(7)), &tree)
+        _ = tree.write(deep, at: 0)
+        // Data that was complete stays as the listener has it.
+        #expect(tree.revert(deep.id).isEmpty)
+        let other = write("a/z/n", Node(.integer(7)), &tree)
+        _ = tree.write(other, at: 0)
+        let change = write("a/x/o", Node(.integer(2)), &tree)
+        #expect(values(tree.write(change, at: 0)) == [#"{"x":{"n":5,"o":2}} incomplete"#])
+        let query = QuerySpec(path, scores.parameters)
+        _ = try tree.listen(to: query, Listener(ListenerID(2), [.value]))
+        #expect(
+            values(tree.revert(other.id)) == [
+                #"{"x":{"n":5,"o":2}}"#, #"{"x":{"n":5,"o":2}}"#,
+            ])
+        _ = tree.serverOverwrite(TreePath("a/x/o"), Node(.integer(2)), tag: 1)
+        #expect(tree.acknowledge(change.id).isEmpty)
+    }
+
+    @Test("a window that the server sends while a child is uncertain raises its incomplete value")
+    func firstValue() throws {
+        let scores = try QueryBuilder().ordered(by: .child(TreePath("n"))).starting(at: .integer(5))
+        let query = QuerySpec(path, scores.parameters)
+        var tree = SyncTree()
+        var replica = ViewReplica(query)
+        func take(_ events: [TreeEvent]) {
+            for event in events { #expect(replica.apply(event) == nil) }
+            #expect(replica.endOperation() == nil)
+        }
+        take(try tree.listen(to: query, Listener(ListenerID(1), Set(TreeEventType.allCases))))
+        let whole = write("a/x", try Node(parsing: #"{"n":6}"#), &tree)
+        take(tree.write(whole, at: 0))
+        #expect(replica.value == nil)
+        let deep = write("a/z/n", Node(.integer(7)), &tree)
+        take(tree.write(deep, at: 0))
+        let answer = tree.serverOverwrite(path, try Node(parsing: #"{"w":{"n":5}}"#), tag: 1)
+        #expect(values(answer) == [#"{"w":{"n":5},"x":{"n":6}} incomplete"#])
+        take(answer)
+        #expect(tree.listenCompleted(path, tag: 1).isEmpty)
+        let refusal = tree.revert(deep.id)
+        #expect(values(refusal) == [#"{"w":{"n":5},"x":{"n":6}}"#])
+        take(refusal)
+    }
+
     @Test("a full window is incomplete while a pending write leaves it short of children")
     func short() throws {
         var tree = try tree(

@@ -9,6 +9,8 @@ final class TreeListener: @unchecked Sendable {
 
     let id: ListenerID
     let query: QuerySpec
+    /// True if it receives changes of metadata alone: every other one does.
+    let includesMetadataChanges: Bool
     private let name: String
     private let journal: Journal
     private var replica: ViewReplica
@@ -24,6 +26,7 @@ final class TreeListener: @unchecked Sendable {
 
     init(_ id: ListenerID, _ query: QuerySpec, client: Int, _ journal: Journal) {
         (self.id, self.query, self.journal) = (id, query, journal)
+        includesMetadataChanges = id.rawValue.isMultiple(of: 2)
         name = "client \(client) listener \(id.rawValue)"
         replica = ViewReplica(query)
     }
@@ -61,7 +64,9 @@ final class TreeListener: @unchecked Sendable {
 
     /// Ends the operations of a step.
     func endStep() {
-        guard metadata?.isComplete == true, !isCancelled else { return }
+        guard metadata?.isComplete == true, !isCancelled else {
+            return replica.forgetOperation()
+        }
         if let problem = replica.endOperation() {
             journal.fail("\(name) of \(query.text): \(problem)")
         }
