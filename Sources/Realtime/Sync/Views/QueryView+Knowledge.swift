@@ -19,7 +19,7 @@ extension QueryView {
     /// True if the server is known to have nothing at a child.
     ///
     /// Complexity: O(log n).
-    private func isKnownAbsent(_ key: ChildKey) -> Bool {
+    func isKnownAbsent(_ key: ChildKey) -> Bool {
         guard server.isComplete, !server.node.hasChild(key) else { return false }
         if !server.isFiltered { return true }
         let parameters = query.parameters
@@ -58,12 +58,19 @@ extension QueryView {
         return filter.isFromEnd ? order >= 0 : order <= 0
     }
 
+    /// True if the server's window lacks a child that it would have if the child were as it is shown.
+    func isRefuted(_ key: ChildKey) -> Bool {
+        guard server.isComplete, !server.isComplete(for: key) else { return false }
+        return isProven(query.parameters.index.position(of: Child(key, shown.node.child(key))))
+    }
+
     /// True if what is shown is all that the query selects, whatever the server has beyond the
     /// known window.
     func isComplete(with writes: VisibleWrites) -> Bool {
         guard shown.isComplete else { return false }
         guard filter.selects, writes.completeNode == nil else { return true }
         return uncertain.isEmpty && !isShort
+            && !unconfirmed.contains { writes.child($0).completeNode == nil && isRefuted($0) }
     }
 
     /// True if children beyond the known window may belong to what is shown.

@@ -31,6 +31,7 @@ extension QueryView {
         case .completion:
             completeServer(operation, context, &changes)
         }
+        settleUnconfirmed(context, &changes)
         updateCertainty(context.writes)
         return changes
     }

@@ -58,9 +58,9 @@ extension QueryView {
     /// Shows the server's data at the places of a write that was acknowledged and removed.
     ///
     /// Where the server has sent nothing yet, what was written stays. A current window has been sent:
-    /// what it lacks was removed, or pushed out, by a later write. If that is a pending one of this
-    /// client, what is shown has room for the child, and the server's window will have; so the child
-    /// stays until no write is pending.
+    /// what it lacks was removed, or pushed out, by a later write. If a pending write of this client
+    /// has made room for a child beyond the window, the server's window will have room for it, too; so
+    /// the child stays until no write is pending, and the view is incomplete until then.
     mutating func acknowledge(
         _ affected: PathTree<Bool>, _ context: Context, _ changes: inout ChildChanges
     ) {
@@ -81,25 +81,32 @@ extension QueryView {
                     }
                 }
             }
-            settleUnconfirmed(context, &changes)
             restoreLeaf(context, &changes)
         } else {
             showServerChange(at: .root, context, &changes)
-            settleUnconfirmed(context, &changes)
         }
     }
 
-    /// Shows the server's window at the children of acknowledged writes once no write is pending.
-    private mutating func settleUnconfirmed(
-        _ context: Context, _ changes: inout ChildChanges
-    ) {
-        guard !unconfirmed.isEmpty, context.writes.isEmpty else { return }
-        let keys = unconfirmed
-        unconfirmed = []
+    /// Shows the server's window at the children of acknowledged writes: at those that it would have,
+    /// if they were as they are shown, and at all once no write is pending.
+    ///
+    /// A child with pending writes of its own stays nevertheless, unless it is known to be absent.
+    mutating func settleUnconfirmed(_ context: Context, _ changes: inout ChildChanges) {
+        if unconfirmed.isEmpty { return }
         // Elsewhere the window is complete already; it is refilled when the server's is known again.
-        guard listen == .current else { return }
-        for key in keys.sorted() where !server.isComplete(for: key) {
-            showServerChange(ofPlaces: PathTree(true), in: key, context, &changes)
+        guard listen == .current else {
+            if context.writes.isEmpty { unconfirmed = [] }
+            return
+        }
+        for key in unconfirmed.sorted() {
+            if server.isComplete(for: key) {
+                unconfirmed.remove(key)
+            } else if context.writes.isEmpty || isKnownAbsent(key)
+                || context.writes.child(key).isEmpty && isRefuted(key)
+            {
+                unconfirmed.remove(key)
+                showServerChange(ofPlaces: PathTree(true), in: key, context, &changes)
+            }
         }
     }
 
@@ -111,7 +118,6 @@ extension QueryView {
             unconfirmed = []
             return showAll(context, &changes)
         }
-        defer { settleUnconfirmed(context, &changes) }
         for (key, places) in affected.sortedChildren {
             let writes = context.writes.child(key)
             if key == .priority {

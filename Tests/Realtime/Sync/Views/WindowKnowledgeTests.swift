@@ -214,6 +214,53 @@ struct WindowKnowledgeTests {
         #expect(values(tree.revert(removal.id)) == [#"{"x":1,"y":2}"#])
     }
 
+    // MARK: Acknowledged children that the server's window lacks
+
+    @Test(
+        "an acknowledged child leaves while another write is pending if the window proves it absent"
+    )
+    func overtaken() throws {
+        let four = try QueryBuilder().ordered(by: .child(TreePath("n"))).limited(toFirst: 4)
+        var tree = try tree(four.parameters, #"{"x":{"n":5}}"#)
+        let creation = write("a/z", try Node(parsing: #"{"n":7}"#), &tree)
+        _ = tree.write(creation, at: 0)
+        _ = tree.write(write("a/y", .empty, &tree), at: 0)
+        // The server has applied the write before, and another client has removed the child since.
+        #expect(values(tree.acknowledge(creation.id)) == [#"{"x":{"n":5}}"#])
+    }
+
+    @Test(
+        "a full window proves an acknowledged child absent at its place, and not beyond its last child"
+    )
+    func overtakenInFull() throws {
+        let two = try QueryBuilder().ordered(by: .child(TreePath("n"))).limited(toFirst: 2)
+        for (place, isProven) in [(5, true), (8, false)] {
+            var tree = try tree(two.parameters, #"{"x":{"n":4},"y":{"n":6}}"#)
+            let creation = write("a/z", try Node(parsing: #"{"n":\#(place)}"#), &tree)
+            _ = tree.write(creation, at: 0)
+            let removal = write("a/x", .empty, &tree)
+            #expect(
+                values(tree.write(removal, at: 0)).last
+                    == (isProven
+                        ? #"{"y":{"n":6},"z":{"n":5}}"# : #"{"y":{"n":6},"z":{"n":8}} incomplete"#))
+            #expect(
+                values(tree.acknowledge(creation.id))
+                    == (isProven ? [#"{"y":{"n":6}} incomplete"#] : []))
+            _ = tree.serverMerge(
+                path,
+                [
+                    PathValue(TreePath("x"), .empty),
+                    PathValue(TreePath("z"), try Node(parsing: #"{"n":7}"#)),
+                ],
+                tag: 1)
+            let last = tree.acknowledge(removal.id)
+            #expect(
+                tree.value(of: QuerySpec(path, two.parameters)).map { "\($0)" }
+                    == #"{"y":{"n":6},"z":{"n":7}}"#)
+            #expect(values(last).allSatisfy { !$0.hasSuffix("incomplete") })
+        }
+    }
+
     // MARK: The store
 
     @Test("a child outside a stored window is read where the store has the whole location")

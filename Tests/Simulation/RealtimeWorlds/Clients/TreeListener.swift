@@ -48,6 +48,10 @@ final class TreeListener: @unchecked Sendable {
         let wasComplete = metadata?.isComplete == true
         if !wasComplete, event.metadata.isComplete || begins(event) { replica.forgetOperation() }
         metadata = event.metadata
+        if event.change.type == .value, !event.metadata.isComplete {
+            // Operations before the first value have no ends: what they said of the order is unknown.
+            replica.forgetOperation()
+        }
         report(replica.apply(event), event)
         if event.change.type == .value { report(replica.endOperation(), event) }
     }
@@ -64,9 +68,7 @@ final class TreeListener: @unchecked Sendable {
 
     /// Ends the operations of a step.
     func endStep() {
-        guard metadata?.isComplete == true, !isCancelled else {
-            return replica.forgetOperation()
-        }
+        guard metadata?.isComplete == true, !isCancelled else { return }
         if let problem = replica.endOperation() {
             journal.fail("\(name) of \(query.text): \(problem)")
         }
