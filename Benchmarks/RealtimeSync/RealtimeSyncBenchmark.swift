@@ -16,6 +16,7 @@ struct RealtimeSyncBenchmark {
         let figures = Figures()
         switch arguments[0] {
         case "scores-change": try ChangedScores(figures: figures, count: count)(rounds: rounds)
+        case "pending-writes": try PendingWrites(figures: figures, count: count)(rounds: rounds)
         case "tree-hash": ChangedHashes(figures: figures, count: count)(rounds: rounds)
         default: exitWithUsage()
         }
@@ -23,7 +24,7 @@ struct RealtimeSyncBenchmark {
     }
 
     private static func exitWithUsage() -> Never {
-        print("RealtimeSyncBenchmark scores-change|tree-hash ROUNDS COUNT")
+        print("RealtimeSyncBenchmark scores-change|pending-writes|tree-hash ROUNDS COUNT")
         exit(64)
     }
 }

@@ -6,7 +6,7 @@ import Measuring
 struct SyncTreeOperations {
     let run: Run
 
-    static let names = ["scores-change", "tree-hash"]
+    static let names = ["scores-change", "pending-writes", "tree-hash"]
 
     func callAsFunction() throws {
         guard run.options.systems.contains(.larder) else { return }
@@ -24,6 +24,9 @@ struct SyncTreeOperations {
                 row(of: listening, change)
             }
         } + [
+            pending("sets", "one of N sets of one location, queued, then acknowledged"),
+            pending("increments", "one of N increments of one location"),
+            pending("merges", "one of N updates with two increments"),
             hash("flat", "hash of N leaves of one location after a change"),
             hash("rooms", "hash of N leaves in rooms of messages after a change"),
         ]
@@ -42,6 +45,13 @@ struct SyncTreeOperations {
             title: "\(listeners[listening] ?? ""): \(changes[change] ?? "")",
             unit: .microseconds, limits: [.atMost(2, times: .reference, .processor)],
             reference: "100 scores, little beside them")
+    }
+
+    private static func pending(_ kind: String, _ title: String) -> Row {
+        Row(
+            id: "pending-writes.\(kind)", title: title, unit: .microseconds,
+            limits: [.atMost(3, times: .reference, .processor)],
+            reference: "one of N/100")
     }
 
     private static func hash(_ kind: String, _ title: String) -> Row {

@@ -16,7 +16,8 @@ struct RealtimeSimulationTests {
     // them in LarderRealtimeSyncTests.
     @Test(
         "Guarantees hold with seeds that once violated them",
-        arguments: [17, 64, 331, 1057, 100_948, 113_349, 404_059, 423_179] as [UInt64])
+        arguments: [17, 64, 74, 331, 513, 1057, 1498, 100_948, 113_349, 404_059, 423_179]
+            as [UInt64])
     func mended(seed: UInt64) {
         promises(seed: seed)
     }

@@ -174,8 +174,8 @@ public struct DatabaseConfiguration: Sendable {
     /// false.
     public var mergesOverwrittenWrites = false
 
-    /// The time that ``DatabaseQuery/getData()`` waits for the server before it falls back to the
-    /// cache; 3 seconds by default, as in Apple's SDK.
+    /// The time that ``DatabaseQuery/getData()`` waits for the server, connected or not, before it
+    /// falls back to the cache; 3 seconds by default, as in Apple's SDK.
     public var serverWait = Duration.seconds(3)
 
     /// The time that transactions of an earlier run of the program wait for a handler, after which

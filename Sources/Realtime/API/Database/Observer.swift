@@ -77,6 +77,7 @@ extension Database {
     /// - Parameter deliver: called for each event on the client's queue.
     func observe(
         _ query: Result<QuerySpec, LarderError>, _ types: Set<TreeEventType>,
+        includesMetadataChanges: Bool = false,
         _ deliver: @escaping @Sendable (Observer, TreeEvent) -> Void
     ) -> Observer {
         let id = ObserverRegistry.newID()
@@ -85,7 +86,8 @@ extension Database {
             observers.add(observer)
             do throws(LarderError) {
                 try connection.client().listen(
-                    to: observer.query, Listener(id, types)
+                    to: observer.query,
+                    Listener(id, types, includesMetadataChanges: includesMetadataChanges)
                 ) { [weak self] event in
                     if case .cancelled = event.change { _ = self?.observers.remove(observer) }
                     deliver(observer, event)

@@ -61,6 +61,26 @@ extension DatabaseQuery {
         observeOnQueue(eventType, once: false, block, cancelBlock)
     }
 
+    /// Observes the data of the location or the query; with metadata changes, the block is called again
+    /// when nothing but ``DataSnapshot/metadata-swift.property`` has changed.
+    ///
+    /// - Parameters:
+    ///   - includeMetadataChanges: true for a call, with the same data, when the server has confirmed
+    ///     cached data, has acknowledged the last local write, or when data has become complete.
+    ///   - block: called on the callback queue for each value.
+    ///   - cancelBlock: called on the callback queue if the server refuses the query, or if the
+    ///     query is invalid; nothing follows.
+    /// - Returns: a handle for ``removeObserver(withHandle:)``.
+    @discardableResult
+    public func observeValue(
+        includeMetadataChanges: Bool, with block: @escaping (DataSnapshot) -> Void,
+        withCancel cancelBlock: ((any Error) -> Void)? = nil
+    ) -> DatabaseHandle {
+        observeOnQueue(
+            .value, once: false, includesMetadataChanges: includeMetadataChanges,
+            { snapshot, _ in block(snapshot) }, cancelBlock)
+    }
+
     // MARK: Single events
 
     /// Observes the first event of one kind, then ends.
@@ -165,7 +185,11 @@ extension DatabaseQuery {
 // MARK: - Sequences
 
 extension DatabaseQuery {
-    /// The data of the location or the query, now and after each change, once it is complete.
+    /// The data of the location or the query, now and after each change of it or of its metadata, once
+    /// it is complete.
+    ///
+    /// When the server has confirmed cached data, a snapshot with the same data follows whose
+    /// ``DataSnapshot/Metadata/isFromCache`` is false.
     ///
     /// Only the newest snapshot is buffered: a slow consumer skips snapshots, but never the last
     /// one. If the server refuses the query, the sequence throws a ``DatabaseError``.
@@ -203,7 +227,9 @@ extension DatabaseQuery {
         SnapshotSequence(
             buffering,
             listen: { [self] deliver in
-                let observer = owner.observe(spec, types) { [owner] observer, event in
+                let observer = owner.observe(
+                    spec, types, includesMetadataChanges: true
+                ) { [owner] observer, event in
                     guard observer.isActive else { return }
                     deliver(
                         event.observed(in: owner).map(make).mapError { DatabaseError($0) })
@@ -249,14 +275,17 @@ extension TreeEvent {
 extension DatabaseQuery {
     @discardableResult
     private func observeOnQueue(
-        _ type: DataEventType, once: Bool, _ block: @escaping (DataSnapshot, String?) -> Void,
+        _ type: DataEventType, once: Bool, includesMetadataChanges: Bool = false,
+        _ block: @escaping (DataSnapshot, String?) -> Void,
         _ cancelBlock: ((any Error) -> Void)?
     ) -> DatabaseHandle {
         let block = Transferred(block)
         let cancelBlock = Transferred(cancelBlock)
         let callbacks = owner.callbacks
         // An observer does not keep its database from being deallocated.
-        return owner.observe(spec, [TreeEventType(type)]) { [weak owner] observer, event in
+        return owner.observe(
+            spec, [TreeEventType(type)], includesMetadataChanges: includesMetadataChanges
+        ) { [weak owner] observer, event in
             callbacks.add { [weak owner] in
                 // Checked here, so that nothing arrives after a removal on the callback queue.
                 guard let owner, once ? observer.end() : observer.isActive else { return }

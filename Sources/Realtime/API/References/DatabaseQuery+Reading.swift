@@ -8,7 +8,7 @@ extension DatabaseQuery {
     /// Reads the data once, preferably from the server.
     ///
     /// An observer or `keepSynced` that keeps the data up to date answers at once. Otherwise the
-    /// server is asked; if it cannot be reached within ``DatabaseConfiguration/serverWait-swift.property``
+    /// server is asked; if it does not answer within ``DatabaseConfiguration/serverWait-swift.property``
     /// or refuses, the cached data is returned, ``DataSnapshot/metadata`` telling so.
     ///
     /// - Parameter block: called on the callback queue with an error, or with the data.

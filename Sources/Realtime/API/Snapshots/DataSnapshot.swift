@@ -12,9 +12,16 @@ public final class DataSnapshot: Sendable {
     public struct Metadata: Hashable, Sendable {
         /// True if all data of the query or the location is known.
         ///
-        /// Without it, other children may exist.
+        /// Without it, other children may exist. A query's `value` is incomplete while a local write
+        /// changes part of a child of unknown content that may belong to the query, or leaves a
+        /// full query short of children. Every observer of `value` that has received it receives
+        /// it again once it is complete, even if the data is the same.
         public let isComplete: Bool
-        /// True unless the server has confirmed the data on the present connection.
+        /// True unless the server has sent or confirmed the data on the present connection.
+        ///
+        /// Confirmed data that has not changed is delivered again by ``DatabaseQuery/values`` and
+        /// ``DatabaseQuery/observeValue(includeMetadataChanges:with:withCancel:)`` only. A lost
+        /// connection alone delivers nothing.
         public let isFromCache: Bool
         /// True if the data contains writes that the server has not acknowledged.
         public let hasPendingWrites: Bool

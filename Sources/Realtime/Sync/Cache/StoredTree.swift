@@ -112,8 +112,10 @@ extension StoredTree {
     private func storedWindow(_ node: Node, of query: QuerySpec, count: Int?) -> CachedNode {
         let edge = ViewFilter(parameters: query.parameters).edge(of: node)
         let isFull = count.map { node.childCount >= $0 } ?? false
-        return CachedNode(
+        var window = CachedNode(
             node, isComplete: true, isFiltered: true, edge: isFull ? edge : nil)
+        window.isExhaustive = !isFull
+        return window
     }
 }
 

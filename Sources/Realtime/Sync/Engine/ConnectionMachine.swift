@@ -73,6 +73,12 @@ package struct ConnectionMachine: Sendable {
     private var lastSession: String?
     private var forcesRefresh = false
     private var refusedTokenCount = 0
+    /// The token that was sent last; nil for none.
+    private var sentToken: String?
+    /// The token that the server has refused last.
+    private var refusedToken: String?
+    /// True if the next attempt waits because of a token that was refused or could not be fetched.
+    private var waitsForToken = false
     private var hasRetryTimer = false
     private var hasEstablishmentTimer = false
     private var backoff: Backoff
@@ -152,6 +158,7 @@ extension ConnectionMachine {
     private mutating func begin() -> [Effect] {
         attempt += 1
         state = .fetchingToken
+        waitsForToken = false
         hasEstablishmentTimer = true
         defer { forcesRefresh = false }
         return [
@@ -186,6 +193,7 @@ extension ConnectionMachine {
         _ error: LarderError, attempt: Int, at now: Duration, jitter: Double
     ) -> [Effect] {
         guard isCurrent(attempt), case .fetchingToken = state else { return [] }
+        waitsForToken = true
         return end(.streamFailed(error), at: now, jitter: jitter)
     }
 
@@ -195,6 +203,7 @@ extension ConnectionMachine {
         lastSession = session
         guard let token else { return becomeReady(since: now) }
         state = .authenticating(since: now)
+        sentToken = token
         return [.authenticate(token)]
     }
 
@@ -221,6 +230,8 @@ extension ConnectionMachine {
     ) -> [Effect] {
         guard isCurrent(attempt) else { return [] }
         forcesRefresh = true
+        refusedToken = sentToken
+        waitsForToken = true
         refusedTokenCount += 1
         if refusedTokenCount >= Self.refusedTokenLimit { backoff.resetToMax() }
         return [.discardToken] + end(.streamFailed(error), at: now, jitter: jitter)
@@ -229,13 +240,21 @@ extension ConnectionMachine {
     /// The user has signed in, out or again; nil for a user who has signed out.
     ///
     /// A connection that is ready goes on with the new token, without a pause; an attempt that has
-    /// fetched the old one begins again.
-    package mutating func tokenChanged(_ token: String?) -> [Effect] {
+    /// fetched the old one begins again. An attempt that waits because of the token begins now, unless
+    /// the token is the one that the server has refused.
+    package mutating func tokenChanged(_ token: String?, at now: Duration) -> [Effect] {
+        if token == nil || token != refusedToken {
+            // The new token has not been refused.
+            (forcesRefresh, refusedTokenCount, refusedToken) = (false, 0, nil)
+        }
         switch state {
-        case .interrupted, .waiting: return []
+        case .interrupted: return []
+        case .waiting: return waitsForToken && !forcesRefresh ? reconnect(at: now) : []
         case .fetchingToken, .connecting, .authenticating:
             return ending + begin()
-        case .ready: return [.authenticate(token)]
+        case .ready:
+            sentToken = token
+            return [.authenticate(token)]
         }
     }
 }

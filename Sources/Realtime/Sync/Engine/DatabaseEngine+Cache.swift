@@ -49,11 +49,19 @@ extension DatabaseEngine {
         forgetEvicted()
         let isCurrent = tree.isCurrent(query)
         let freshness = QueryFreshness(
-            isComplete: tree.value(of: query) != nil
-                || tree.stored?.tracked.isComplete(query) == true,
+            isComplete: tree.knownValue(of: query)?.isComplete ?? isStored(query),
             isCurrent: isCurrent,
             confirmed: isCurrent ? tree.now : tree.stored?.tracked.confirmation(of: query))
         call(later: { completion(.success(freshness)) })
+    }
+
+    /// True if all of a query's data is known without listeners.
+    ///
+    /// Complexity: O(1), or the size of a window that has pending writes.
+    private func isStored(_ query: QuerySpec) -> Bool {
+        guard tree.stored?.tracked.isComplete(query) == true else { return false }
+        if query.loadsAllData || !tree.hasPendingWrites(at: query.path) { return true }
+        return (try? tree.storedValue(of: query))?.isComplete == true
     }
 
     /// Forgets queries that are evicted before they take much memory.

@@ -14,8 +14,6 @@ package struct GetAnswer: Sendable {
 struct PendingGet {
     let query: QuerySpec
     let completion: Completion<GetAnswer>
-    /// True if the time for a connection has passed and the server is asked nevertheless.
-    var isLate = false
 }
 
 // MARK: - Listeners
@@ -72,9 +70,6 @@ extension DatabaseEngine {
 // MARK: - Gets
 
 extension DatabaseEngine {
-    /// The longest time that a get waits for a server that is connected and does not answer.
-    private static let lateGetTimeout = Duration.seconds(30)
-
     func get(_ query: QuerySpec, _ completion: @escaping Completion<GetAnswer>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
         if InfoTree.contains(query.path) {
@@ -83,8 +78,12 @@ extension DatabaseEngine {
         }
         if isLocalOnly(query.path) { return getLocally(query, completion) }
         forgetEvicted()
-        if let node = tree.value(of: query) {
-            return answer(completion, query, node, isFromCache: !tree.isCurrent(query))
+        // The server knows no more than a current window, but than an older one.
+        let isCurrent = tree.isCurrent(query)
+        if let known = tree.knownValue(of: query), known.isComplete || isCurrent {
+            return answer(
+                completion, query, known.node, isComplete: known.isComplete,
+                isFromCache: !tree.isConfirmed(query))
         }
         let get = PendingGet(query: query, completion: completion)
         guard configuration.remote != nil else {
@@ -98,13 +97,12 @@ extension DatabaseEngine {
     }
 
     private func getTimedOut(_ id: ID) {
-        guard let get = gets[id] else { return }
-        if machine.isReady, !get.isLate {
-            gets[id]?.isLate = true
-            setTimer(.get(id), after: Self.lateGetTimeout) { $0.getTimedOut(id) }
-        } else if let get = endGet(id) {
-            answerFromCache(get, because: nil)
-        }
+        guard let get = endGet(id) else { return }
+        let error = LarderError(
+            realtime: .unavailable,
+            "The server has not answered in \(configuration.getTimeout), and the client has no "
+                + "listener of \(get.query.path) and nothing of it in its cache.")
+        answerFromCache(get, because: machine.isReady ? error : nil)
     }
 
     /// Asks the server for what was not asked for on this connection.
@@ -130,10 +128,10 @@ extension DatabaseEngine {
         guard response.status == .ok, case .node(let node) = response.payload else {
             return answerFromCache(get, because: response.status == .ok ? nil : response.error)
         }
-        let (known, events) = tree.receive(node, of: get.query)
+        let (known, isComplete, events) = tree.receive(node, of: get.query)
         serverListens.disturb(at: get.query.path)
         deliver(later: events)
-        answer(get.completion, get.query, known, isFromCache: false)
+        answer(get.completion, get.query, known, isComplete: isComplete, isFromCache: false)
         dataChanged(at: get.query.path)
     }
 
@@ -147,8 +145,10 @@ extension DatabaseEngine {
     private func answerFromCache(_ get: PendingGet, because error: LarderError?) {
         forgetEvicted()
         let stored = (try? tree.storedValue(of: get.query)).flatMap { $0 }
-        if let node = tree.value(of: get.query) {
-            answer(get.completion, get.query, node, isFromCache: true)
+        if let known = tree.knownValue(of: get.query) {
+            answer(
+                get.completion, get.query, known.node, isComplete: known.isComplete,
+                isFromCache: true)
         } else if let stored {
             answer(
                 get.completion, get.query, stored.node, isComplete: stored.isComplete,

@@ -44,7 +44,8 @@ extension DatabaseEngine {
                 .perform { engine in
                     switch result {
                     case .success(let token):
-                        engine.performAll(engine.machine.tokenChanged(token))
+                        engine.performAll(
+                            engine.machine.tokenChanged(token, at: engine.scheduler.uptime))
                     case .failure(let error):
                         engine.log("the token could not be fetched: \(error.message)")
                     }
@@ -252,11 +253,17 @@ extension DatabaseEngine {
     private func receive(_ push: RealtimePush, _ attempt: Int) {
         switch push {
         case .overwrite(let path, let node, let tag):
-            receiveData(at: path, tag) { $0.serverOverwrite(path, node, tag: tag) }
+            receiveData(at: path, tag) {
+                $0.listenReceives(path, tag: tag)
+                return $0.serverOverwrite(path, node, tag: tag)
+            }
         case .merge(let path, let values, let tag):
             receiveData(at: path, tag) { $0.serverMerge(path, values, tag: tag) }
         case .rangeMerge(let path, let merges, let tag):
-            receiveData(at: path, tag) { $0.serverRangeMerge(path, merges, tag: tag) }
+            receiveData(at: path, tag) {
+                $0.listenReceives(path, tag: tag)
+                return $0.serverRangeMerge(path, merges, tag: tag)
+            }
         case .listenRevoked(let path, let parameters):
             revoke(QuerySpec(path, parameters ?? .default))
         case .authenticationRevoked(let status, let reason):

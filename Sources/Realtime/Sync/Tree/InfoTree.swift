@@ -56,6 +56,7 @@ package struct InfoTree {
             guard case .listen(let query, let tag) = effect else { return [] }
             let node = content.node(at: query.path)
             if node.isEmpty { return [] }
+            tree.listenReceives(query.path, tag: tag)
             return tree.serverOverwrite(query.path, node, tag: tag)
                 + tree.listenCompleted(query.path, tag: tag)
         }

@@ -6,8 +6,13 @@ enum ListenState: Sendable {
     case none
     /// A listen is wanted; the server has not answered it on the present connection.
     case requested
+    /// The server has sent all of the data on the present connection; its answer follows.
+    case received
     /// The server has sent the data, and sends each change.
     case current
+
+    /// True if the server has sent or confirmed the data on the present connection.
+    var isConfirmed: Bool { self == .received || self == .current }
 }
 
 /// The views at one location.

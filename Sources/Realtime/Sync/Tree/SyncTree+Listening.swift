@@ -13,7 +13,9 @@ extension SyncTree {
         try open(query)
         update(query) { $0.add(listener) }
         guard let view = view(of: query) else { return [] }
-        return view.initialEvents(for: listener, metadata(of: view))
+        let metadata = metadata(of: view)
+        if view.shown.isComplete { update(query) { $0.noteValue(metadata, of: listener) } }
+        return view.initialEvents(for: listener, metadata)
     }
 
     /// Keeps a query's data at hand without a listener; a second time does nothing.
@@ -81,10 +83,10 @@ extension SyncTree {
     }
 
     func metadata(of view: QueryView) -> TreeEventMetadata {
-        TreeEventMetadata(
-            isComplete: view.shown.isComplete,
-            hasPendingWrites: !writes.visibleWrites.descending(to: view.query.path).isEmpty,
-            isFromCache: !isCurrent(view.query))
+        let writes = writes.visibleWrites.descending(to: view.query.path)
+        return TreeEventMetadata(
+            isComplete: view.isComplete(with: writes), hasPendingWrites: !writes.isEmpty,
+            isFromCache: !isConfirmed(view.query))
     }
 }
 

@@ -46,15 +46,30 @@ extension SyncTree {
         return serverOverwrite(path, merges.reduce(node) { $1.applied(to: $0) }, tag: tag)
     }
 
+    /// The server is about to replace all data of a listen that it has not answered: what listeners
+    /// receive of it is the server's.
+    package mutating func listenReceives(_ path: TreePath, tag: Int? = nil) {
+        if let tag {
+            guard let query = tags[tag], query.path == path else { return }
+            return update(query) { if $0.listen == .requested { $0.listen = .received } }
+        }
+        guard points[path]?.plainListen == .requested else { return }
+        points.update(at: path) { tree in tree.updateValue { $0?.plainListen = .received } }
+    }
+
     /// The server has answered a listen: it has sent all that differs from what it was told.
     package mutating func listenCompleted(_ path: TreePath, tag: Int? = nil) -> [TreeEvent] {
         if let tag {
             guard let query = tags[tag] else { return [] }
-            update(query) { if $0.listen == .requested { $0.listen = .current } }
+            update(query) { if $0.listen != .none { $0.listen = .current } }
             return apply(TreeOperation(.tagged, at: .root, .completion), to: query)
         }
         points.update(at: path) { tree in
-            tree.updateValue { if $0?.plainListen == .requested { $0?.plainListen = .current } }
+            tree.updateValue { point in
+                if let listen = point?.plainListen, listen != .none {
+                    point?.plainListen = .current
+                }
+            }
         }
         stored?.completeLocation(path)
         return apply(TreeOperation(.server, at: path, .completion))
@@ -64,8 +79,8 @@ extension SyncTree {
     package mutating func connectionLost() {
         func lose(_ tree: inout PathTree<SyncPoint>) {
             tree.updateValue { point in
-                if point?.plainListen == .current { point?.plainListen = .requested }
-                point?.updateViews { if $0.listen == .current { $0.listen = .requested } }
+                if point?.plainListen.isConfirmed == true { point?.plainListen = .requested }
+                point?.updateViews { if $0.listen.isConfirmed { $0.listen = .requested } }
             }
             for key in Array(tree.keys) { tree.updateChild(key) { lose(&$0) } }
         }
@@ -149,12 +164,12 @@ extension SyncTree {
         var node: Node?
         /// True if that one loads all data.
         var isCovering = false
-        /// True if the listen of a view that loads all data is up to date.
-        var isCurrent = false
+        /// True if the server has sent or confirmed the data of a view that loads all of it.
+        var isConfirmed = false
 
         /// Takes account of the views at the location itself.
         mutating func add(_ point: SyncPoint) {
-            isCurrent = isCurrent || point.plainListen == .current
+            isConfirmed = isConfirmed || point.plainListen.isConfirmed
             if !isCovering, let node = point.plainServerNode {
                 self.node = node
                 isCovering = true
@@ -164,7 +179,7 @@ extension SyncTree {
         /// The data of a child of the location, which has views itself or none.
         func child(_ key: ChildKey, of point: SyncPoint?) -> Surroundings {
             let node = node?.child(key) ?? point?.serverNode(at: TreePath([key]))
-            return Surroundings(node: node, isCovering: isCovering, isCurrent: isCurrent)
+            return Surroundings(node: node, isCovering: isCovering, isConfirmed: isConfirmed)
         }
     }
 
@@ -189,7 +204,7 @@ extension SyncTree {
         var surroundings = surroundings
         var here = Results(stored: results.stored)
         tree.updateValue { point in
-            if let listen = point?.plainListen, listen == .current { surroundings.isCurrent = true }
+            if point?.plainListen.isConfirmed == true { surroundings.isConfirmed = true }
             point?.updateViews { view in
                 apply(operation, to: &view, writes, surroundings, &here)
                 if view.query.loadsAllData, view.server.isComplete, !surroundings.isCovering {
@@ -229,9 +244,11 @@ extension SyncTree {
                 writes: writes, known: surroundings.node, isCovered: surroundings.isCovering))
         view.extend(from: results.stored, writes, &changes)
         let metadata = TreeEventMetadata(
-            isComplete: view.shown.isComplete, hasPendingWrites: !writes.isEmpty,
-            isFromCache: !surroundings.isCurrent && view.listen != .current)
-        results.events += view.events(of: changes, since: before, metadata)
+            isComplete: view.isComplete(with: writes), hasPendingWrites: !writes.isEmpty,
+            isFromCache: !surroundings.isConfirmed && !view.listen.isConfirmed)
+        let events = view.events(of: changes, since: before, metadata)
+        results.events += events
+        results.events += view.metadataEvents(after: events, metadata)
         if !view.keyChanges.isEmpty {
             if !surroundings.isCovering {
                 results.windows.append((view.query, view.keyChanges, view.server.node))
@@ -242,16 +259,25 @@ extension SyncTree {
 }
 
 extension QueryView {
-    /// Reads more of a stored location while pending writes leave the window short of children.
+    /// Reads more of a stored location while pending writes leave the window short of children, or
+    /// change unknown ones.
     mutating func extend(
         from stored: StoredTree?, _ writes: VisibleWrites, _ changes: inout ChildChanges
     ) {
         while let spare = spareNeeded {
             // Unreadable data stays incomplete until the server has answered.
-            guard let more = (try? stored?.serverNode(for: query, spare: spare)).flatMap({ $0 }),
-                more.node.childCount > server.node.childCount
-            else { return server.edge = nil }
+            guard let more = (try? stored?.serverNode(for: query, spare: spare)).flatMap({ $0 })
+            else {
+                server.edge = nil
+                break
+            }
+            if more.node.childCount <= server.node.childCount {
+                server.edge = nil
+                server.isExhaustive = true
+                break
+            }
             extend(to: more, writes, &changes)
         }
+        if let stored { readUncertain(from: stored, writes, &changes) }
     }
 }

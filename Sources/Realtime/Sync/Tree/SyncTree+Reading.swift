@@ -19,11 +19,17 @@ extension SyncTree {
 
     /// The data of a query with pending writes, if all of it is known without the server: from
     /// listeners, or from a pending write.
-    package func value(of query: QuerySpec) -> Node? {
-        if let view = view(of: query), view.shown.isComplete { return view.shown.node }
+    package func value(of query: QuerySpec) -> Node? { knownValue(of: query)?.node }
+
+    /// The data of a query with pending writes, as listeners have it; incomplete if pending writes
+    /// of a window may show children of which the server's content is unknown.
+    package func knownValue(of query: QuerySpec) -> (node: Node, isComplete: Bool)? {
         let writes = writes.visibleWrites.descending(to: query.path)
+        if let view = view(of: query), view.shown.isComplete {
+            return (view.shown.node, view.isComplete(with: writes))
+        }
         return writes.completeNode(over: serverNode(at: query.path)).map {
-            ViewFilter(parameters: query.parameters).selection(of: $0)
+            (ViewFilter(parameters: query.parameters).selection(of: $0), true)
         }
     }
 
@@ -35,11 +41,12 @@ extension SyncTree {
         of query: QuerySpec
     ) throws(LarderError) -> (node: Node, isComplete: Bool)? {
         guard let known = try stored?.serverNode(for: query) else { return nil }
-        let view = QueryView(
-            query, number: 0, tag: nil, server: known,
-            writes: writes.visibleWrites.descending(to: query.path))
+        let writes = writes.visibleWrites.descending(to: query.path)
+        var view = QueryView(query, number: 0, tag: nil, server: known, writes: writes)
+        var unused = ChildChanges()
+        view.extend(from: stored, writes, &unused)
         if view.shown.node.isEmpty, !view.shown.isComplete { return nil }
-        return (view.shown.node, view.shown.isComplete)
+        return (view.shown.node, view.isComplete(with: writes))
     }
 
     /// A get asks the server for a query's data, which is not evicted until it ends.
@@ -55,11 +62,11 @@ extension SyncTree {
 
     /// The server has answered a get of a query.
     ///
-    /// - Returns: the query's data with pending writes, and the events of listeners that the
-    ///   answer is news for.
+    /// - Returns: the query's data with pending writes, whether it is complete with them, and the
+    ///   events of listeners that the answer is news for.
     package mutating func receive(
         _ node: Node, of query: QuerySpec
-    ) -> (node: Node, events: [TreeEvent]) {
+    ) -> (node: Node, isComplete: Bool, events: [TreeEvent]) {
         var events: [TreeEvent] = []
         let tag = view(of: query)?.tag
         if query.loadsAllData {
@@ -71,14 +78,15 @@ extension SyncTree {
                 ViewFilter(parameters: query.parameters).selection(of: node), of: query)
         }
         // A view that does not have the answer may have older data.
+        let writes = writes.visibleWrites.descending(to: query.path)
         if query.loadsAllData || tag != nil, let view = view(of: query), view.shown.isComplete {
-            return (view.shown.node, events)
+            return (view.shown.node, view.isComplete(with: writes), events)
         }
         let view = QueryView(
             query, number: 0, tag: nil,
             server: CachedNode(node, isComplete: true, isFiltered: !query.loadsAllData),
-            writes: writes.visibleWrites.descending(to: query.path))
-        return (view.shown.node, events)
+            writes: writes)
+        return (view.shown.node, view.isComplete(with: writes), events)
     }
 
     /// The data of a query was evicted from the cache.

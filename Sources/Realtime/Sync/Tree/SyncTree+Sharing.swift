@@ -30,9 +30,10 @@ extension SyncTree {
             return
         }
         for value in write.values {
-            guard let stored, !stored.tracked.isLocationActive(value.path) else { continue }
+            // Without a second reference, which would have the change below copy what is tracked.
+            guard stored?.tracked.isLocationActive(value.path) == false else { continue }
             let known = serverNode(at: value.path)
-            self.stored?.keep(
+            stored?.keep(
                 PathValue(value.path, known ?? value.node), isExact: known != nil || write.isExact,
                 now: now)
             if known == nil, let tree = points.subtree(at: value.path) {

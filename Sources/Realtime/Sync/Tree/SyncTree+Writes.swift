@@ -120,7 +120,9 @@ extension SyncTree {
         withForeign: Bool = true
     ) -> Node {
         // An unreadable cache is like an empty one: the server compares what is based on it.
-        let server = serverNode(at: path) ?? storedNode(at: path, onlyComplete: onlyComplete)
+        func server() -> Node? {
+            serverNode(at: path) ?? storedNode(at: path, onlyComplete: onlyComplete)
+        }
         return writes.latestNode(
             at: path, over: server, excluding: excluded, withForeign: withForeign) ?? .empty
     }

@@ -122,14 +122,22 @@ extension SyncTree {
     }
 
     /// True if the server keeps a query's data up to date.
-    func isCurrent(_ query: QuerySpec) -> Bool {
-        var isCurrent = false
+    func isCurrent(_ query: QuerySpec) -> Bool { hasListen(of: query) { $0 == .current } }
+
+    /// True if the server has sent or confirmed a query's data on the present connection.
+    func isConfirmed(_ query: QuerySpec) -> Bool { hasListen(of: query, where: \.isConfirmed) }
+
+    private func hasListen(
+        of query: QuerySpec, where accepts: (ListenState) -> Bool
+    ) -> Bool {
+        var isFound = false
         points.visit(along: query.path) { depth, point in
-            isCurrent =
-                point.plainListen == .current
-                || depth == query.path.count && point[query.parameters]?.listen == .current
-            return !isCurrent
+            isFound = accepts(point.plainListen)
+            if !isFound, depth == query.path.count, let view = point[query.parameters] {
+                isFound = accepts(view.listen)
+            }
+            return !isFound
         }
-        return isCurrent
+        return isFound
     }
 }

@@ -11,6 +11,8 @@ package struct CachedNode: Sendable {
     ///
     /// The node has all children of the location up to it.
     package var edge: Child?
+    /// True if the node has all children between its query's bounds, whatever the limit is.
+    package var isExhaustive = false
 
     package init(
         _ node: Node, isComplete: Bool, isFiltered: Bool = false, edge: Child? = nil

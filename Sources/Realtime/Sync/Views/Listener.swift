@@ -15,10 +15,16 @@ package struct ListenerID: Hashable, Comparable, Sendable {
 package struct Listener: Hashable, Sendable {
     package let id: ListenerID
     package let types: Set<TreeEventType>
+    /// True if a value is raised again when nothing but its metadata has changed; if it was
+    /// incomplete and is complete now, it is in any case.
+    package let includesMetadataChanges: Bool
 
-    package init(_ id: ListenerID, _ types: Set<TreeEventType>) {
+    package init(
+        _ id: ListenerID, _ types: Set<TreeEventType>, includesMetadataChanges: Bool = false
+    ) {
         self.id = id
         self.types = types
+        self.includesMetadataChanges = includesMetadataChanges
     }
 }
 

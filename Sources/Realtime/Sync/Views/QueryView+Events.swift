@@ -41,6 +41,43 @@ extension QueryView {
         }
     }
 
+    /// The value again after an operation that did not raise it: for the listeners of metadata that
+    /// have received it with other metadata, and once it is complete for all that have received it
+    /// incomplete.
+    ///
+    /// Complexity: O(1) without such listeners, otherwise that of all listeners.
+    ///
+    /// - Parameter events: those of the operation.
+    mutating func metadataEvents(
+        after events: [TreeEvent], _ metadata: TreeEventMetadata
+    ) -> [TreeEvent] {
+        guard shown.isComplete else { return [] }
+        if events.last?.change.type == .value {
+            for listener in listeners { noteValue(metadata, of: listener) }
+            return []
+        }
+        if valueMetadata.isEmpty { return [] }
+        var again: [TreeEvent] = []
+        for listener in listeners {
+            guard let last = valueMetadata[listener.id], last != metadata,
+                metadata.isComplete || listener.includesMetadataChanges
+            else { continue }
+            noteValue(metadata, of: listener)
+            again.append(
+                TreeEvent(
+                    listener: listener.id, query: query, change: .value(shown.node),
+                    metadata: metadata))
+        }
+        return again
+    }
+
+    /// Notes the metadata of a value that a listener has received, if a change of it is raised.
+    mutating func noteValue(_ metadata: TreeEventMetadata, of listener: Listener) {
+        guard listener.types.contains(.value) else { return }
+        let isRaised = listener.includesMetadataChanges || !metadata.isComplete
+        valueMetadata[listener.id] = isRaised ? metadata : nil
+    }
+
     /// The events that end every listener.
     func cancellations(_ error: LarderError, _ metadata: TreeEventMetadata) -> [TreeEvent] {
         listeners.map {

@@ -31,6 +31,8 @@ extension QueryView {
         case .completion:
             completeServer(operation, context, &changes)
         }
+        settleUnconfirmed(context, &changes)
+        updateCertainty(context.writes)
         return changes
     }
 
@@ -74,6 +76,7 @@ extension QueryView {
         guard let key = path.first else {
             let node = filters ? filter.selection(of: node) : node
             server = CachedNode(node, isComplete: true, isFiltered: filters)
+            others = [:]
             if filters { keyChanges.replace() }
             return true
         }
@@ -85,6 +88,7 @@ extension QueryView {
     }
 
     private mutating func setServerChild(_ key: ChildKey, to node: Node, _ filters: Bool) {
+        others[key] = nil
         if key == .priority {
             if !filters { server.node = server.node.settingChild(key, to: node) }
         } else if filters, let edge = server.edge {
@@ -102,8 +106,11 @@ extension QueryView {
         server.isFiltered = filters
     }
 
-    /// Applies the server's values for several places; they are taken child by child, first those
-    /// of children that are known already, which keeps a full window from dropping them.
+    /// Applies the server's values for several places, first those of children that are known
+    /// already, which keeps a full window from dropping them.
+    ///
+    /// Nothing is shown before all of them are applied: on the way, a full window may seem to have
+    /// room.
     private mutating func mergeServer(
         _ values: PathTree<Node>, filters: Bool, _ context: Context, _ changes: inout ChildChanges
     ) {
@@ -114,29 +121,25 @@ extension QueryView {
         }
         if filters, filter.selects, !context.isCovered { narrowToWindow() }
         let before = server
-        let children = values.sortedChildren
-        for (key, values) in children where !before.node.child(key).isEmpty {
-            mergeServer(key, values, filters, context, &changes)
-        }
-        for (key, values) in children where before.node.child(key).isEmpty {
-            if values.value != nil || before.isComplete(for: key) {
-                mergeServer(key, values, filters, context, &changes)
+        let all = values.sortedChildren
+        let children =
+            all.filter { !before.node.child($0.key).isEmpty }
+            + all.filter { key, values in
+                before.node.child(key).isEmpty
+                    && (values.value != nil || before.isComplete(for: key))
+            }
+        if !context.isCovered {
+            for (key, values) in children {
+                let child = VisibleWrites(values).applied(to: server.node.child(key))
+                setServerChild(key, to: child, filters && filter.selects)
             }
         }
-    }
-
-    private mutating func mergeServer(
-        _ key: ChildKey, _ values: PathTree<Node>, _ filters: Bool, _ context: Context,
-        _ changes: inout ChildChanges
-    ) {
-        if !context.isCovered {
-            let child = VisibleWrites(values).applied(to: server.node.child(key))
-            setServerChild(key, to: child, filters && filter.selects)
-        }
-        if key == .priority {
-            showServerChange(at: TreePath([.priority]), context, &changes)
-        } else {
-            showServerChange(ofChild: key, at: values.paths, context, &changes)
+        for (key, values) in children {
+            if key == .priority {
+                showServerChange(at: TreePath([.priority]), context, &changes)
+            } else {
+                showServerChange(ofChild: key, at: values.paths, context, &changes)
+            }
         }
     }
 
@@ -163,6 +166,8 @@ extension QueryView {
     private mutating func setWindow() {
         server.node = filter.selection(of: server.node)
         server.isFiltered = true
+        server.isExhaustive = false
+        others = [:]
         layered = nil
         keyChanges.replace()
     }

@@ -28,6 +28,7 @@ extension QueryView {
         _ changes: inout ChildChanges
     ) {
         if shown.node.isLeaf, server.isComplete { return showAll(context, &changes) }
+        noteCertainty(of: key, context.writes.child(key))
         guard let child = childAfterServerChange(key, at: places, context.writes.child(key)) else {
             return forgetLayered(key, context)
         }
@@ -39,12 +40,11 @@ extension QueryView {
     private func childAfterServerChange(
         _ key: ChildKey, at places: [TreePath], _ writes: VisibleWrites
     ) -> Node? {
-        guard shown.isComplete(for: key) else {
-            return writes.completeChild(key, of: server)
-        }
+        guard shown.isComplete(for: key) else { return knownChild(key, writes) }
         if server.isFiltered, !server.isComplete(for: key) {
-            // The child left the window: what is written below it is part of an unknown node.
-            return writes.completeNode ?? .empty
+            // The child left the window: unless it is absent, what is written below it is part of
+            // an unknown node.
+            return knownChild(key, writes) ?? .empty
         }
         var child = shown.node.child(key)
         for place in places {
@@ -67,12 +67,13 @@ extension QueryView {
         let content = content(context)
         shown.node = filter.replacingAll(withSelectionOf: content, &changes)
         shown.isComplete = server.isComplete || context.writes.completeNode != nil
+        noteCertainty(context.writes)
     }
 
     /// The location's content with pending writes, as far as it is complete.
     private func content(_ context: Context) -> Node {
         if server.isWholeLocation { return context.writes.applied(to: server.node) }
-        return context.writes.completeNode ?? context.writes.completeChildren(over: server.node)
+        return context.writes.completeNode ?? knownChildren(context.writes)
     }
 
     /// Shows the location's priority.
@@ -88,8 +89,7 @@ extension QueryView {
         _ changes: inout ChildChanges
     ) {
         if layered != nil {
-            let isKnown =
-                server.isComplete(for: key) || context.writes.child(key).completeNode != nil
+            let isKnown = knownChild(key, context.writes.child(key)) != nil
             layered = layered?.settingChild(key, to: isKnown ? child : .empty)
         }
         let old = shown.node.child(key)
@@ -104,7 +104,7 @@ extension QueryView {
 
     /// Forgets what a full window might have been refilled with, if it is no longer known.
     mutating func forgetLayered(_ key: ChildKey, _ context: Context) {
-        if context.writes.completeChild(key, over: server) == nil {
+        if knownChild(key, context.writes.child(key)) == nil {
             layered = layered?.settingChild(key, to: .empty)
         }
     }

@@ -9,6 +9,7 @@ extension QueryView {
             layered = nil
             shown.node = filter.replacingAll(withSelectionOf: node, &changes)
             shown.isComplete = true
+            noteCertainty(context.writes)
         } else {
             mergeLocally(PathTree(node, at: path), context, &changes)
         }
@@ -37,24 +38,29 @@ extension QueryView {
             return
         }
         if let node = values.value {
+            noteCertainty(of: key, context.writes.child(key))
             return show(node, as: key, changedAt: [.root], context, &changes)
         }
-        let source = context.known.map { CachedNode($0, isComplete: true) } ?? server
         let known =
-            shown.isComplete(for: key)
-            ? shown.node.child(key) : context.writes.completeChild(key, over: source)
+            shown.isComplete(for: key) ? shown.node.child(key) : latestChild(key, context)
+        noteCertainty(of: key, context.writes.child(key))
         // Of a child that is not known, a change below it shows nothing.
         guard let known else { return }
         let child = VisibleWrites(values).applied(to: known)
         show(child, as: key, changedAt: values.paths, context, &changes)
     }
 
+    private func latestChild(_ key: ChildKey, _ context: Context) -> Node? {
+        let writes = context.writes.child(key)
+        return context.known.map { writes.applied(to: $0.child(key)) } ?? knownChild(key, writes)
+    }
+
     /// Shows the server's data at the places of a write that was acknowledged and removed.
     ///
     /// Where the server has sent nothing yet, what was written stays. A current window has been sent:
-    /// what it lacks was removed, or pushed out, by a later write. If that is a pending one of this
-    /// client, what is shown has room for the child, and the server's window will have; so the child
-    /// stays until no write is pending.
+    /// what it lacks was removed, or pushed out, by a later write. If a pending write of this client
+    /// has made room for a child beyond the window, the server's window will have room for it, too; so
+    /// the child stays until no write is pending, and the view is incomplete until then.
     mutating func acknowledge(
         _ affected: PathTree<Bool>, _ context: Context, _ changes: inout ChildChanges
     ) {
@@ -65,6 +71,7 @@ extension QueryView {
                 : server.node.children.map { (key: $0.key, tree: PathTree(true)) }
             for isKnown in [true, false] {
                 for (key, places) in written where server.node.hasChild(key) == isKnown {
+                    noteCertainty(of: key, context.writes.child(key))
                     if server.isComplete(for: key) {
                         showServerChange(ofPlaces: places, in: key, context, &changes)
                     } else if listen == .current {
@@ -74,25 +81,32 @@ extension QueryView {
                     }
                 }
             }
-            settleUnconfirmed(context, &changes)
             restoreLeaf(context, &changes)
         } else {
             showServerChange(at: .root, context, &changes)
-            settleUnconfirmed(context, &changes)
         }
     }
 
-    /// Shows the server's window at the children of acknowledged writes once no write is pending.
-    private mutating func settleUnconfirmed(
-        _ context: Context, _ changes: inout ChildChanges
-    ) {
-        guard !unconfirmed.isEmpty, context.writes.isEmpty else { return }
-        let keys = unconfirmed
-        unconfirmed = []
+    /// Shows the server's window at the children of acknowledged writes: at those that it would have,
+    /// if they were as they are shown, and at all once no write is pending.
+    ///
+    /// A child with pending writes of its own stays nevertheless, unless it is known to be absent.
+    mutating func settleUnconfirmed(_ context: Context, _ changes: inout ChildChanges) {
+        if unconfirmed.isEmpty { return }
         // Elsewhere the window is complete already; it is refilled when the server's is known again.
-        guard listen == .current else { return }
-        for key in keys.sorted() where !server.isComplete(for: key) {
-            showServerChange(ofPlaces: PathTree(true), in: key, context, &changes)
+        guard listen == .current else {
+            if context.writes.isEmpty { unconfirmed = [] }
+            return
+        }
+        for key in unconfirmed.sorted() {
+            if server.isComplete(for: key) {
+                unconfirmed.remove(key)
+            } else if context.writes.isEmpty || isKnownAbsent(key)
+                || context.writes.child(key).isEmpty && isRefuted(key)
+            {
+                unconfirmed.remove(key)
+                showServerChange(ofPlaces: PathTree(true), in: key, context, &changes)
+            }
         }
     }
 
@@ -104,7 +118,6 @@ extension QueryView {
             unconfirmed = []
             return showAll(context, &changes)
         }
-        defer { settleUnconfirmed(context, &changes) }
         for (key, places) in affected.sortedChildren {
             let writes = context.writes.child(key)
             if key == .priority {
@@ -113,8 +126,9 @@ extension QueryView {
                 showServerChange(ofPlaces: places, in: key, context, &changes)
             } else {
                 // Without the write, the child may be unknown again.
+                noteCertainty(of: key, writes)
                 show(
-                    writes.completeNode ?? .empty, as: key, changedAt: places.paths, context,
+                    knownChild(key, writes) ?? .empty, as: key, changedAt: places.paths, context,
                     &changes)
             }
         }

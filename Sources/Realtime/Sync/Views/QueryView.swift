@@ -24,11 +24,22 @@ struct QueryView: Sendable {
     /// The children of acknowledged writes that the server's window lacks and a pending write may
     /// have made room for.
     var unconfirmed: Set<ChildKey> = []
+    /// The server's content of children outside the known window, as the store has it.
+    var others: [ChildKey: Node] = [:]
+    /// The children that pending writes change in part and the server's window lacks.
+    var writtenInPart: Set<ChildKey> = []
+    /// Those of them whose content is unknown, and which may belong to what is shown.
+    var uncertain: Set<ChildKey> = []
+    /// Where the known window ended when that was found out.
+    var certaintyEdge: IndexPosition?
     /// How the window has changed since that was last stored.
     var keyChanges = WindowKeyChanges()
 
     /// In the order in which they were added, which is that of their numbers.
     private(set) var listeners: [Listener] = []
+    /// The metadata of the last value of the listeners that receive the value again when it
+    /// changes: listeners of metadata, and others as long as their value is incomplete.
+    var valueMetadata: [ListenerID: TreeEventMetadata] = [:]
     private(set) var holders: Set<QueryHolder> = []
 
     /// A view of what the server is known to have at the location.
@@ -44,8 +55,9 @@ struct QueryView: Sendable {
             server.isFiltered
             ? writes.completeNode : writes.completeNode(over: server.isComplete ? server.node : nil)
         shown = CachedNode(
-            filter.selection(of: content ?? writes.completeChildren(over: server.node)),
-            isComplete: content != nil || server.isComplete, isFiltered: filter.selects)
+            .empty, isComplete: content != nil || server.isComplete, isFiltered: filter.selects)
+        shown.node = filter.selection(of: content ?? knownChildren(writes))
+        noteCertainty(writes)
     }
 
     /// The data known outside a view while an operation is applied to it.
@@ -76,11 +88,13 @@ extension QueryView {
         let position = listeners.partitioningIndex { $0.id >= id }
         if position < listeners.count, listeners[position].id == id {
             listeners.remove(at: position)
+            valueMetadata[id] = nil
         }
     }
 
     mutating func removeAllListeners() {
         listeners = []
+        valueMetadata = [:]
     }
 
     mutating func add(_ holder: QueryHolder) {

@@ -15,7 +15,7 @@ package struct TreeEventMetadata: Hashable, Sendable {
     package var isComplete: Bool
     /// True if pending writes at, above or below the location are in the data.
     package var hasPendingWrites: Bool
-    /// True unless the server has confirmed the data on the present connection.
+    /// True unless the server has sent or confirmed the data on the present connection.
     package var isFromCache: Bool
 
     package init(isComplete: Bool, hasPendingWrites: Bool, isFromCache: Bool) {

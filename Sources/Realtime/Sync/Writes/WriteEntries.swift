@@ -1,4 +1,5 @@
 import LarderRealtimeModel
+import Synchronization
 
 /// A node as one write has it.
 struct WriteEntry: Sendable {
@@ -6,14 +7,27 @@ struct WriteEntry: Sendable {
     var node: Node
     let isVisible: Bool
     let isForeign: Bool
+    /// True once the write has left.
+    fileprivate(set) var isRemoved = false
+
+    init(id: WriteID, node: Node, isVisible: Bool, isForeign: Bool) {
+        self.id = id
+        self.node = node
+        self.isVisible = isVisible
+        self.isForeign = isForeign
+    }
 }
 
 /// The nodes that pending writes have at one path, in the order of the writes.
 ///
-/// Writes leave in their order as a rule, so the first are dropped by moving a mark.
+/// Writes leave in their order as a rule, so the first are dropped by moving a mark. Others are
+/// marked as removed. All are deleted once they are the larger part, so that adding and removing
+/// cost O(log n) on average. The first and the last entry are never removed ones.
 struct WriteEntries: Sendable {
     private var entries: [WriteEntry] = []
     private var start = 0
+    /// The count of removed entries from the start on.
+    private var removedCount = 0
 
     var isEmpty: Bool { start == entries.count }
 
@@ -22,33 +36,54 @@ struct WriteEntries: Sendable {
 
     /// The last node of a write that a closure accepts.
     func last(where accepts: (WriteEntry) -> Bool) -> WriteEntry? {
-        entries[start...].last(where: accepts)
+        entries[start...].last { entry in
+            WriteVisits.note()
+            return !entry.isRemoved && accepts(entry)
+        }
     }
 
-    /// The nodes of writes that a closure accepts.
-    func filter(_ accepts: (WriteEntry) -> Bool) -> some Sequence<WriteEntry> {
-        entries[start...].filter(accepts)
+    /// The nodes of writes after another; of all without one.
+    func after(_ id: WriteID?) -> some Sequence<WriteEntry> {
+        var first = start
+        if let id {
+            first = place(of: id)
+            if first < entries.count, entries[first].id == id { first += 1 }
+        }
+        return entries[first...].lazy.filter { entry in
+            WriteVisits.note()
+            return !entry.isRemoved
+        }
     }
 
     /// Adds the node of a write in the order of the writes' numbers.
     mutating func add(_ entry: WriteEntry) {
-        if let last = entries.last, last.id > entry.id {
-            entries.insert(entry, at: place(of: entry.id))
+        guard let last = entries.last, last.id > entry.id else { return entries.append(entry) }
+        let place = place(of: entry.id)
+        if entries[place].id == entry.id, entries[place].isRemoved {
+            entries[place] = entry
+            removedCount -= 1
         } else {
-            entries.append(entry)
+            entries.insert(entry, at: place)
         }
     }
 
     /// Removes the node of a write.
     mutating func remove(_ id: WriteID) {
-        if !isEmpty, entries[start].id == id {
+        guard let position = position(of: id) else { return }
+        entries[position].isRemoved = true
+        entries[position].node = .empty
+        removedCount += 1
+        while let last = entries.last, last.isRemoved, entries.count > start {
+            entries.removeLast()
+            removedCount -= 1
+        }
+        while start < entries.count, entries[start].isRemoved {
             start += 1
-            if start * 2 > entries.count {
-                entries.removeFirst(start)
-                start = 0
-            }
-        } else if let position = position(of: id) {
-            entries.remove(at: position)
+            removedCount -= 1
+        }
+        if (start + removedCount) * 2 > entries.count {
+            entries.removeAll(where: \.isRemoved)
+            (start, removedCount) = (0, 0)
         }
     }
 
@@ -59,7 +94,8 @@ struct WriteEntries: Sendable {
 
     private func position(of id: WriteID) -> Int? {
         let place = place(of: id)
-        return place < entries.count && entries[place].id == id ? place : nil
+        guard place < entries.count, entries[place].id == id else { return nil }
+        return entries[place].isRemoved ? nil : place
     }
 
     /// The place of the first entry that does not come before a write.
@@ -70,5 +106,24 @@ struct WriteEntries: Sendable {
             if entries[middle].id < id { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+/// Counts the written nodes that operations look at, for tests of their cost; nothing in release
+/// builds.
+package final class WriteVisits: Sendable {
+    private let total = Atomic<Int>(0)
+
+    /// The counter of a task; nil to count nothing.
+    @TaskLocal package static var current: WriteVisits?
+
+    package init() {}
+
+    package var count: Int { total.load(ordering: .relaxed) }
+
+    static func note() {
+        #if DEBUG
+            current?.total.wrappingAdd(1, ordering: .relaxed)
+        #endif
     }
 }

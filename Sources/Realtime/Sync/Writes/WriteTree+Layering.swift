@@ -12,25 +12,23 @@ extension WriteTree {
         }
     }
 
-    /// The accepted nodes that were written at a path and below it, in the order of the writes.
+    /// The accepted nodes that were written below a path, in the order of the writes.
+    ///
+    /// Complexity: O(n log n) for n writes below the path; those at the path itself cost nothing.
+    ///
+    /// - Parameter id: only the nodes of writes after this one; nil for all.
     func entries(
-        atAndBelow path: TreePath, where accepts: (WriteEntry) -> Bool
+        below path: TreePath, after id: WriteID?, where accepts: (WriteEntry) -> Bool
     ) -> [PlacedEntry] {
         var found: [PlacedEntry] = []
         index.subtree(at: path)?.forEach { rest, entries in
+            if rest.isEmpty { return }
             let place = path.appending(rest)
-            for entry in entries.filter(accepts) {
+            for entry in entries.after(id) where accepts(entry) {
                 found.append(PlacedEntry(id: entry.id, value: PathValue(place, entry.node)))
             }
         }
         return found.sorted()
-    }
-
-    /// The accepted nodes that were written below a path, in the order of the writes.
-    func entries(below path: TreePath, where accepts: (WriteEntry) -> Bool) -> [PlacedEntry] {
-        entries(atAndBelow: path, where: accepts).filter {
-            $0.value.path.count > path.count
-        }
     }
 
     /// The content of a location with pending writes applied to it one after the other, hidden ones
@@ -38,14 +36,16 @@ extension WriteTree {
     ///
     /// - Parameters:
     ///   - path: the location.
-    ///   - server: its content as the server has it; nil if that is unknown.
+    ///   - server: returns its content as the server has it, nil if that is unknown; not called if a
+    ///     write says all of it.
     ///   - excluded: writes that are left out.
     ///   - withForeign: false to leave out the writes of other clients.
     /// - Returns: nil if neither the server's content nor that of a write is known.
     ///
-    /// Complexity: O(n log n) for n writes at and below the location.
+    /// Complexity: O(n log n) for n writes below the location; those at the location itself cost
+    /// nothing.
     package func latestNode(
-        at path: TreePath, over server: Node?, excluding excluded: Set<WriteID> = [],
+        at path: TreePath, over server: () -> Node?, excluding excluded: Set<WriteID> = [],
         withForeign: Bool = true
     ) -> Node? {
         func counts(_ entry: WriteEntry) -> Bool {
@@ -60,11 +60,10 @@ extension WriteTree {
             }
             return true
         }
-        let later = entries(below: path) { entry in
-            counts(entry) && (base.map { $0.id < entry.id } ?? true)
-        }
-        if base == nil, server == nil, later.isEmpty { return nil }
-        return later.reduce(base?.node ?? server ?? .empty) {
+        let later = entries(below: path, after: base?.id, where: counts)
+        let first = base?.node ?? server()
+        if first == nil, later.isEmpty { return nil }
+        return later.reduce(first ?? .empty) {
             $0.setting($1.value.path.dropFirst(path.count), to: $1.value.node)
         }
     }

@@ -147,7 +147,7 @@ extension WriteTree {
             return outermost
         }
         let base = cover.entry.node.node(at: path.dropFirst(cover.path.count))
-        let later = entries(below: path) { $0.isVisible && $0.id > cover.entry.id }
+        let later = entries(below: path, after: cover.entry.id, where: \.isVisible)
         visible.fold(
             later.reduce(base) {
                 $0.setting($1.value.path.dropFirst(path.count), to: $1.value.node)
@@ -155,10 +155,13 @@ extension WriteTree {
         return path
     }
 
-    /// Folds all visible writes at and below a path again, which none above it covers.
+    /// Folds the visible writes at and below a path again, which none above it covers: the last one
+    /// at the path, which replaces all earlier ones, and those after it.
     private mutating func rebuild(at path: TreePath) {
         visible.removeSubtree(at: path)
-        for entry in entries(atAndBelow: path, where: \.isVisible) {
+        let last = index[path]?.lastVisible
+        if let last { visible.fold(last.node, at: path) }
+        for entry in entries(below: path, after: last?.id, where: \.isVisible) {
             visible.fold(entry.value.node, at: entry.value.path)
         }
     }

@@ -50,19 +50,18 @@ struct RealtimeWatchCommand: AsyncParsableCommand {
         // An invalid query fails before the message that it is watched.
         _ = try await query.freshness()
         let (events, feed) = AsyncThrowingStream<Event, any Error>.makeStream()
-        let pump = Task { [children] in
-            do {
-                if children {
-                    for try await event in query.childEvents { feed.yield(.child(event)) }
-                } else {
-                    for try await snapshot in query.values { feed.yield(.value(snapshot)) }
-                }
-                feed.finish()
-            } catch {
-                feed.finish(throwing: error)
+        let pump = children ? pumpChildren(of: query, to: feed) : nil
+        defer { pump?.cancel() }
+        // Changes of metadata alone are no events here.
+        let observer =
+            children
+            ? nil
+            : query.observeValue(includeMetadataChanges: false) {
+                feed.yield(.value($0))
+            } withCancel: {
+                feed.finish(throwing: $0)
             }
-        }
-        defer { pump.cancel() }
+        defer { if let observer { query.removeObserver(withHandle: observer) } }
         try Interruption.onRequest { feed.finish() }
         Messages.line("larder: watching \(self.query.path); control-C ends it")
         limits.afterTime { feed.finish() }
@@ -76,6 +75,19 @@ struct RealtimeWatchCommand: AsyncParsableCommand {
             try output.flush()
             rest -= 1
             if rest == 0 { return }
+        }
+    }
+
+    private func pumpChildren(
+        of query: DatabaseQuery, to feed: AsyncThrowingStream<Event, any Error>.Continuation
+    ) -> Task<Void, Never> {
+        Task {
+            do {
+                for try await event in query.childEvents { feed.yield(.child(event)) }
+                feed.finish()
+            } catch {
+                feed.finish(throwing: error)
+            }
         }
     }
 

@@ -35,6 +35,8 @@ struct RealtimeDocumentationTests {
             try await synchronized.reference(withPath: "a").setValue(1)
             #expect(synchronized.connectionState.status == .connected)
             #expect(try await synchronized.reference(withPath: "a").getData().value as? Int == 1)
+            let confirmed = try await Offline.confirm(synchronized.reference(withPath: "a"))
+            #expect(confirmed?.value as? Int == 1)
         }
         try await synchronized.close()
     }

@@ -197,6 +197,13 @@ enum RealtimeOfflineSnippets {
         // end
     }
 
+    static func confirm(_ scores: DatabaseReference) async throws -> DataSnapshot? {
+        // snippet: realtime-confirmed
+        let confirmed = try await scores.values.first { !$0.metadata.isFromCache }
+        // end
+        return confirmed
+    }
+
     static func keep(_ scores: DatabaseReference) {
         // snippet: realtime-keep
         scores.keepSynced(true)

@@ -208,7 +208,8 @@ struct ObservingSequencesTests {
         #expect(world.read(client) == [#"value {"b":1}"#])
         place.child("bb").setValue(5)
         place.child("b").removeValue()
-        #expect(world.read(client) == [#"value {"bb":5}"#])
+        // Incomplete at first, since the server may have a child before "bb".
+        #expect(world.read(client) == [#"value {"bb":5}"#, #"value {"bb":5}"#])
         client.database.goOffline()
         world.drain()
         place.child("ba").setValue(3)

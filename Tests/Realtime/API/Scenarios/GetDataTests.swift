@@ -87,17 +87,26 @@ struct GetDataTests {
     }
 
     @Test(
-        "A server that is silent is given up after half a minute", arguments: TestStorage.allCases)
+        "A server that is connected and silent is given up like one that cannot be reached",
+        arguments: TestStorage.allCases)
     func silence(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
         world.backend.holdResponses(true)
         world.drain()
-        get(client.database.reference(withPath: "a"), client)
-        world.advance(by: .seconds(3))
+        let place = client.database.reference(withPath: "a")
+        get(place, client)
+        world.advance(by: .milliseconds(2_999))
         #expect(world.read(client).isEmpty)
-        world.advance(by: .seconds(30))
+        world.advance(by: .milliseconds(1))
         #expect(world.read(client) == ["get failed 2"])
+        place.child("b").setValue(1)
+        get(place.child("b"), client)
+        #expect(world.read(client) == ["get 1 from cache"])
+        world.backend.holdResponses(false)
+        world.drain()
+        get(place, client)
+        #expect(world.read(client) == ["get {\"b\":1}"], "late answers are ignored")
     }
 
     @Test("A refused get is an error", arguments: TestStorage.allCases)

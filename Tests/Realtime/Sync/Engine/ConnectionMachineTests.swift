@@ -88,12 +88,48 @@ struct ConnectionMachineTests {
         }
     }
 
+    @Test("A new token ends the wait after refused ones at once, the refused one does not")
+    func newToken() {
+        var machine = ConnectionMachine()
+        _ = machine.start(at: .zero)
+        for attempt in 1...3 {
+            _ = machine.tokenFetched("t", attempt: attempt)
+            _ = machine.greeted(session: "s", attempt: attempt, at: .zero)
+            _ = machine.tokenRefused(refused, attempt: attempt, at: .zero, jitter: 0.5)
+            if attempt < 3 { _ = machine.retryTimerFired() }
+        }
+        #expect(machine.tokenChanged("t", at: .zero).isEmpty)
+        #expect(
+            machine.tokenChanged("u", at: .zero) == [
+                .cancel(.retry), .schedule(.establishment, after: .seconds(30)),
+                .fetchToken(attempt: 4, forcingRefresh: false),
+            ])
+        // The next refusal begins a new series.
+        _ = machine.tokenFetched("u", attempt: 4)
+        _ = machine.greeted(session: "s", attempt: 4, at: .zero)
+        let effects = machine.tokenRefused(refused, attempt: 4, at: .zero, jitter: 0.5)
+        #expect(effects.last == .schedule(.retry, after: .milliseconds(650)))
+    }
+
+    @Test("A new token ends the wait after one that could not be fetched, and no other wait")
+    func tokenWhileWaiting() {
+        var machine = ConnectionMachine()
+        _ = machine.start(at: .zero)
+        _ = machine.tokenFetchFailed(failure, attempt: 1, at: .zero, jitter: 0.5)
+        #expect(
+            machine.tokenChanged("t", at: .zero).last
+                == .fetchToken(attempt: 2, forcingRefresh: false))
+        _ = machine.tokenFetched("t", attempt: 2)
+        _ = machine.closed(failure, attempt: 2, at: .zero, jitter: 0.5)
+        #expect(machine.tokenChanged("u", at: .zero).isEmpty)
+    }
+
     @Test("A revoked token costs the connection, and a changed one does not")
     func tokensOfReadyConnections() {
         var machine = ready(token: "t")
-        #expect(machine.tokenChanged("u") == [.authenticate("u")])
+        #expect(machine.tokenChanged("u", at: .zero) == [.authenticate("u")])
         #expect(machine.isReady)
-        #expect(machine.tokenChanged(nil) == [.authenticate(nil)])
+        #expect(machine.tokenChanged(nil, at: .zero) == [.authenticate(nil)])
         let effects = machine.tokenRefused(refused, attempt: 1, at: .seconds(60), jitter: 0.5)
         #expect(effects.contains(.lost) && effects.contains(.discardToken))
         #expect(effects.last == .schedule(.retry, after: .zero), "it had lasted")
@@ -185,7 +221,7 @@ struct ConnectionMachineTests {
         _ = machine.start(at: .zero)
         _ = machine.tokenFetched("t", attempt: 1)
         #expect(
-            machine.tokenChanged("u") == [
+            machine.tokenChanged("u", at: .zero) == [
                 .cancel(.establishment), .close, .schedule(.establishment, after: .seconds(30)),
                 .fetchToken(attempt: 2, forcingRefresh: false),
             ])

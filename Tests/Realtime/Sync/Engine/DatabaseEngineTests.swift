@@ -152,6 +152,29 @@ struct DatabaseEngineTests {
         #expect(engine.read().isEmpty)
     }
 
+    @Test("Refreshing with a good token after refused ones connects at once")
+    func refreshedToken() throws {
+        let engine = try EngineUnderTest(usesTokens: true)
+        for _ in 0..<3 {
+            try engine.tokens.answer(.success("old"))
+            engine.scheduler.drain()
+            try engine.connect()
+            let number = try #require(try engine.connection.read().last?.number)
+            try engine.connection.answer(number, .expiredToken)
+            engine.scheduler.drain()
+            if engine.server.connections.count < 3 { engine.advance(by: .seconds(2)) }
+        }
+        #expect(!engine.tokens.isAsked)
+        engine.client.tokenChanged()
+        engine.scheduler.drain()
+        try engine.tokens.answer(.success("new"))
+        engine.scheduler.drain()
+        #expect(try !engine.tokens.answer(.success("new")), "the new token is not refused yet")
+        engine.scheduler.drain()
+        try engine.connect()
+        #expect(try engine.connection.readText().last?.hasSuffix("auth new") == true)
+    }
+
     @Test("A listen that the server refuses cancels its listeners only")
     func refusedListen() throws {
         let engine = try EngineUnderTest()

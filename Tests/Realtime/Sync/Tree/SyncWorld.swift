@@ -294,12 +294,28 @@ extension SyncWorld {
 extension SyncWorld {
     private mutating func check() {
         for (id, replica) in replicas.sorted(by: { $0.key < $1.key }) {
+            checkCompleteness(of: replica)
             guard let shown = expected(replica) else { continue }
             if !replica.shows(shown) {
                 failures.append(
                     "listener \(id.rawValue) of \(replica.query)\nhas  "
                         + "\(replica.value as Any)\nmust \(shown)")
             }
+        }
+    }
+
+    /// What counts as complete is what the query selects of all that the server has, with the
+    /// pending writes.
+    private mutating func checkCompleteness(of replica: ViewReplica) {
+        let query = replica.query
+        guard let key = coveringListen(of: query), !unanswered.contains(key),
+            let shown = tree.knownValue(of: query), shown.isComplete
+        else { return }
+        var root = known
+        for write in tree.writes.pending where write.isVisible { root = root.setting(write.values) }
+        let all = query.parameters.filtered(root.node(at: query.path))
+        if shown.node != all {
+            failures.append("\(query)\nis complete as \(shown.node)\nmust be      \(all)")
         }
     }
 
@@ -338,7 +354,11 @@ extension SyncWorld {
                 children = node.isLeaf ? .empty : node
                 known = nil
             } else if let rest = value.path.relative(to: query.path), let child = rest.first {
-                if rest.count > 1, known?.contains(child) == false { return nil }
+                if rest.count > 1, known?.contains(child) == false,
+                    !isAbsent(child, from: server, query.parameters)
+                {
+                    return nil
+                }
                 children = children.setting(rest, to: value.node)
                 known?.insert(child)
             }
@@ -354,6 +374,21 @@ extension SyncWorld {
         }
         return query.parameters.filtered(children.settingPriority(.none))
     }
+}
+
+/// True if a window proves that the server has nothing at a child that it lacks.
+private func isAbsent(
+    _ key: ChildKey, from window: Node, _ parameters: QueryParameters
+) -> Bool {
+    let limit = parameters.limit
+    let isFull = limit.map { window.childCount >= $0.count } ?? false
+    guard parameters.index == .key else {
+        return parameters.start == nil && parameters.end == nil && !isFull
+    }
+    // A key before the last one of a full window would be in it.
+    let keys = window.children.map(\.key).sorted()
+    let bounds = limit?.anchor == .last ? keys.first.map { $0 < key } : keys.last.map { key < $0 }
+    return parameters.contains(IndexPosition(.null, key)) && (!isFull || bounds == true)
 }
 
 extension PendingWrite.Change {

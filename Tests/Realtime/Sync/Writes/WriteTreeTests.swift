@@ -58,7 +58,7 @@ struct WriteTreeTests {
         _ = tree.remove(WriteID(1), isAccepted: false)
         #expect(tree.visibleWrites.applied(to: .empty) == (try node(#"{"a":{"d":3}}"#)))
         #expect(
-            tree.latestNode(at: .root, over: nil) == (try node(#"{"a":{"c":2,"d":3}}"#)))
+            tree.latestNode(at: .root, over: { nil }) == (try node(#"{"a":{"c":2,"d":3}}"#)))
     }
 
     @Test("a write that a later one covers leaves without a trace")
@@ -93,13 +93,13 @@ struct WriteTreeTests {
         tree.add(write(2, "a/b/d", number(3), isVisible: false))
         let server = try node(#"{"e":0}"#)
         #expect(
-            tree.latestNode(at: TreePath("a/b"), over: server)
+            tree.latestNode(at: TreePath("a/b"), over: { server })
                 == (try node(#"{"c":1,"d":3,"e":0}"#)))
         #expect(
-            tree.latestNode(at: TreePath("a/b"), over: server, excluding: [WriteID(2)])
+            tree.latestNode(at: TreePath("a/b"), over: { server }, excluding: [WriteID(2)])
                 == (try node(#"{"c":1,"e":0}"#)))
-        #expect(tree.latestNode(at: TreePath("a/b/c"), over: nil) == number(1))
-        #expect(tree.latestNode(at: TreePath("y"), over: nil) == nil)
+        #expect(tree.latestNode(at: TreePath("a/b/c"), over: { nil }) == number(1))
+        #expect(tree.latestNode(at: TreePath("y"), over: { nil }) == nil)
     }
 
     @Test(
@@ -131,7 +131,7 @@ struct WriteTreeTests {
                     return
                 }
                 let path = random.path(maximumDepth: 2)
-                let latest = tree.latestNode(at: path, over: server) ?? .empty
+                let latest = tree.latestNode(at: path, over: { server }) ?? .empty
                 let plain = tree.pending.flatMap(\.values).reduce(
                     Node.empty.setting(path, to: server)
                 ) {

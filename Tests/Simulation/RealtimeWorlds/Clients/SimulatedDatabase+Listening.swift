@@ -11,7 +11,10 @@ extension SimulatedDatabase {
         journal.note("client \(number) listens to \(query.text) as \(listener.id.rawValue)")
         listeners.append(listener)
         client.listen(
-            to: query, Listener(listener.id, Set(TreeEventType.allCases))
+            to: query,
+            Listener(
+                listener.id, Set(TreeEventType.allCases),
+                includesMetadataChanges: listener.includesMetadataChanges)
         ) { [weak listener] in listener?.receive($0) }
         return listener
     }
@@ -86,13 +89,15 @@ extension SimulatedDatabase {
             !hasOpenTransaction(at: query.path)
         else { return }
         let overlay = overlay(of: query.path)
-        // Children outside the window are unknown and may enter it.
-        let isFiltered = !query.loadsAllData
-        if !overlay.isEmpty, query.parameters.limit != nil { return }
-        if isFiltered,
-            overlay.contains(where: { $0.path.count > query.path.count + 1 })
-        {
-            return
+        // Children outside the window are unknown and may enter it: the last value of a listener
+        // without metadata may be incomplete by now.
+        if !listener.includesMetadataChanges {
+            if !overlay.isEmpty, query.parameters.limit != nil { return }
+            if !query.loadsAllData,
+                overlay.contains(where: { $0.path.count > query.path.count + 1 })
+            {
+                return
+            }
         }
         if overlay.contains(where: { $0.node.hasDeferredValues }) { return }
         for version in listener.lastVersion..<ledger.versions.count {
@@ -121,6 +126,12 @@ extension SimulatedDatabase {
                 listener.shows(expected) && listener.metadata?.isComplete == true,
                 "client \(number) listener \(listener.id.rawValue) to \(listener.query.text) "
                     + "ends with \(listener.value.map { "\($0)" } ?? "nothing"), not \(expected)")
+            if listener.includesMetadataChanges, let metadata = listener.metadata {
+                journal.expect(
+                    !metadata.isFromCache && !metadata.hasPendingWrites,
+                    "client \(number) listener \(listener.id.rawValue) to \(listener.query.text) "
+                        + "ends with \(metadata)")
+            }
             client?.get(listener.query) { [journal, number] result in
                 guard case .success(let answer) = result else {
                     return journal.fail("client \(number) cannot get \(listener.query.text)")

@@ -9,6 +9,8 @@ final class TreeListener: @unchecked Sendable {
 
     let id: ListenerID
     let query: QuerySpec
+    /// True if it receives changes of metadata alone: every other one does.
+    let includesMetadataChanges: Bool
     private let name: String
     private let journal: Journal
     private var replica: ViewReplica
@@ -24,6 +26,7 @@ final class TreeListener: @unchecked Sendable {
 
     init(_ id: ListenerID, _ query: QuerySpec, client: Int, _ journal: Journal) {
         (self.id, self.query, self.journal) = (id, query, journal)
+        includesMetadataChanges = id.rawValue.isMultiple(of: 2)
         name = "client \(client) listener \(id.rawValue)"
         replica = ViewReplica(query)
     }
@@ -45,6 +48,10 @@ final class TreeListener: @unchecked Sendable {
         let wasComplete = metadata?.isComplete == true
         if !wasComplete, event.metadata.isComplete || begins(event) { replica.forgetOperation() }
         metadata = event.metadata
+        if event.change.type == .value, !event.metadata.isComplete {
+            // Operations before the first value have no ends: what they said of the order is unknown.
+            replica.forgetOperation()
+        }
         report(replica.apply(event), event)
         if event.change.type == .value { report(replica.endOperation(), event) }
     }
