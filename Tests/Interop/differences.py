@@ -13,6 +13,7 @@ DIFFERENCES = {
     "test_partitions": "has no PartitionQuery",
     "test_partitions_in_pages": "has no PartitionQuery",
     "test_batch_write_tells_of_each": "refuses all writes where one is malformed",
+    "test_a_malformed_write_of_a_batch_fails_alone": "refuses all writes where one is malformed",
     "test_write_stream_without_a_token": "does not ask for the token",
     "test_listen_stream_ends_a_target": "tells of a target's documents after it is current",
     "test_a_target_that_is_asked_for_once_ends_itself": "goes on to tell of the target",

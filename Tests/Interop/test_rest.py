@@ -225,6 +225,20 @@ def test_batches_of_reads(rest, database, parent, collection):
     assert {a.missing for a in answers if a.missing} == set(names[20:])
 
 
+def test_a_malformed_write_of_a_batch_fails_alone(rest, database, parent, collection):
+    answer = rest.batch_write({"database": database, "writes": [
+        {"update": {"name": "x"}}, {"update": {"name": f"{parent}/a"}},
+        {"delete": f"{parent}/b", "current_document": {"exists": True}}]})
+    assert [status.code for status in answer.status] == [3, 0, 5]
+    assert collection.document("a").get().exists
+
+
+def test_a_byte_order_mark_is_part_of_a_name(rest, raw, parent):
+    document = {"name": f"{parent}/\ufeffx", "fields": {"n": value(1)}}
+    assert rest.update_document({"document": document}).name == document["name"]
+    assert raw.get_document({"name": document["name"]}).fields["n"].integer_value == 1
+
+
 def test_partitions_over_rest(rest, root, client, collection):
     group = collection.id + "g"
     batch = client.batch()
