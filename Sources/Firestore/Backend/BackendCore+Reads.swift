@@ -217,7 +217,7 @@ extension BackendCore {
                 throws(LarderError) -> SnapshotVersion
             {
                 let version = try snapshot.commitVersion()
-                guard moment.isNone || version <= moment else { throw .pastNotKept(moment) }
+                guard moment.isNone || version <= moment else { throw history.tooOld(moment) }
                 try body(snapshot, version, &reads)
                 return version
             }
@@ -232,7 +232,7 @@ extension BackendCore {
         func readAll(_ snapshot: borrowing ReadTransaction) throws(LarderError) {
             let found = try snapshot.commitVersion()
             guard earlier.asOf.isNone || found <= earlier.asOf else {
-                throw .pastNotKept(earlier.asOf)
+                throw history.tooOld(earlier.asOf)
             }
             // All reads of a transaction must be of one snapshot.
             if earlier.version < found { try earlier.verify(in: snapshot, runner) }
@@ -262,15 +262,6 @@ extension MemoryAccount {
                     "the server's memory is in use, and this query holds \(heldBytes) bytes")
             }
         }
-    }
-}
-
-extension LarderError {
-    /// The error for a read time whose commit is not retained.
-    package static func pastNotKept(_ moment: SnapshotVersion) -> LarderError {
-        LarderError(
-            .failedPrecondition,
-            "the read time \(moment) is too old: later commits have replaced that state")
     }
 }
 
