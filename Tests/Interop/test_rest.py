@@ -296,6 +296,13 @@ def test_curl(address, root, path, collection):
     assert refused["error"]["message"]
 
 
+@pytest.mark.parametrize("method", ["runQuery", "runAggregationQuery"])
+@pytest.mark.parametrize("body", [{}, {"structuredQuery": None}])
+def test_a_request_without_a_query_is_refused(address, root, method, body):
+    status, _ = curl(address, "POST", f"/v1/{root}:{method}", body)
+    assert status == 400
+
+
 def test_errors_of_arrays_are_in_an_array(address, root):
     status, refused = curl(
         address, "POST", f"/v1/{root}:runQuery", {"structuredQuery": {"limit": -1, "from": [
