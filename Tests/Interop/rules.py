@@ -127,6 +127,16 @@ def conditions(condition):
     return [condition]
 
 
+def is_inequality(condition):
+    """Whether a condition implies an order: not where it can match nothing."""
+    path, operator, given = (*condition[1:], None)[:3]
+    if operator not in INEQUALITIES or condition[0] == "unary":
+        return operator in INEQUALITIES
+    if operator == "NOT_EQUAL":
+        return given is not None
+    return operator == "NOT_IN" or not is_null_or_nan(given)
+
+
 def has_or(condition):
     return condition[0] == "or" or condition[0] == "and" and any(map(has_or, condition[1]))
 
@@ -177,7 +187,7 @@ class Query:
         self.given_orders = list(orders)
         self.orders = list(orders)
         last = orders[-1][1] if orders else "ASCENDING"
-        implied = sorted({c[1] for c in conditions(where) if c[2] in INEQUALITIES} - {NAME})
+        implied = sorted({c[1] for c in conditions(where) if is_inequality(c)} - {NAME})
         for path in [*implied, NAME]:
             if path not in [order[0] for order in self.orders]:
                 self.orders.append((path, last))
@@ -191,6 +201,7 @@ class Query:
         all_conditions = conditions(self.where)
         operators = [condition[2] for condition in all_conditions]
         on_name = {condition[2] for condition in all_conditions if condition[1] == NAME}
+        inequalities = {c[2] for c in all_conditions if is_inequality(c)}
         paths = [path for path, _ in self.orders]
         return (
             sum(operator in EXCLUSIONS for operator in operators) > 1
@@ -204,7 +215,7 @@ class Query:
             or len(set(paths)) < len(paths)
             or bool({"EQUAL", "IN"} & on_name)
             and not INEQUALITIES & on_name
-            and bool(INEQUALITIES & set(operators))
+            and bool(inequalities)
             or any(len(c[0]) > len(self.given_orders) for c in (self.start, self.end) if c))
 
     def answer(self, documents):

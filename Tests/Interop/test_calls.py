@@ -77,6 +77,21 @@ def test_list_documents_in_pages(raw, root, collection):
     assert [d.name[-2:] for d in listed] == [f"d{n}" for n in reversed(range(7))]
 
 
+def test_list_all_collections(raw, parent, collection):
+    for path in ["a", "a/s/x", "a/r/y", "a/r/z", "a/s/x/t/deep", "b/s/x"]:
+        collection.document(path).set({"n": 1, "m": 2})
+    names = [f"{parent}/a/{path}" for path in ["r/y", "r/z", "s/x"]]
+    first = {"parent": f"{parent}/a", "mask": {"field_paths": ["n"]}}
+    assert [d.name for d in raw.list_documents(first)] == names
+    pages = list(raw.list_documents({**first, "page_size": 2}).pages)
+    assert [[d.name for d in page.documents] for page in pages] == [names[:2], names[2:]]
+    assert list(pages[0].documents[0].fields) == ["n"] and not pages[1].next_page_token
+    assert list(raw.list_documents({"parent": f"{parent}/none"})) == []
+    for wrong in [{"show_missing": True}, {"order_by": "n"}, {"order_by": "__name__ desc"}]:
+        with pytest.raises(exceptions.InvalidArgument):
+            list(raw.list_documents({**first, **wrong}))
+
+
 def test_list_collection_ids_in_pages(raw, parent, collection):
     for name in ["c", "a", "b"]:
         collection.document("d").collection(name).document("x").set({})
@@ -282,6 +297,40 @@ def test_all_collections_of_one_level(raw, parent, collection, selectors):
 def test_queries_that_are_wrong(raw, root, query, error):
     with pytest.raises(error):
         list(raw.run_query({"parent": root, "structured_query": query}))
+
+
+@pytest.mark.parametrize("query", [
+    {"order_by": [{"field": {"field_path": "a"}}] * 2},
+    {"order_by": [{"field": {"field_path": "__name__"}}, {"field": {"field_path": "a"}}]},
+    {"start_at": {"values": [{"integer_value": 1}, {"integer_value": 2}]}},
+])
+def test_a_limit_of_nothing_hides_no_wrong_query(raw, root, query):
+    query = {"from_": [{"collection_id": "c"}], "limit": 0, **query}
+    with pytest.raises(exceptions.InvalidArgument):
+        list(raw.run_query({"parent": root, "structured_query": query}))
+
+
+def test_cursors_without_values_and_conjunctions_of_nothing(raw, root, collection):
+    for name in "ab":
+        collection.document(name).set({"n": 1})
+
+    def found(**query):
+        query = {"from_": [{"collection_id": collection.id}], **query}
+        answers = raw.run_query({"parent": root, "structured_query": query})
+        return [a.document.name[-1] for a in answers if a.document.name]
+
+    for order in [[], [{"field": {"field_path": "n"}}]]:
+        assert found(order_by=order, start_at={"before": True}) == ["a", "b"]
+        assert found(order_by=order, start_at={"before": False, "values": []}) == []
+        assert found(order_by=order, end_at={"before": False, "values": []}) == ["a", "b"]
+        assert found(order_by=order, end_at={"before": True}) == []
+    nothing = {"composite_filter": {"op": "AND"}}
+    assert found(where=nothing) == ["a", "b"]
+    two = {"unary_filter": {"op": "IS_NULL", "field": {"field_path": "n"}}}
+    assert found(where={"composite_filter": {"op": "OR", "filters": [nothing, two]}}) == ["a", "b"]
+    for wrong in [{"op": "OR"}, {"op": 0}, {"op": 0, "filters": [two]}]:
+        with pytest.raises(exceptions.InvalidArgument):
+            found(where={"composite_filter": wrong})
 
 
 @pytest.mark.parametrize(

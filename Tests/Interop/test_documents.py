@@ -197,6 +197,10 @@ def test_get_all_keeps_nothing_back(client, collection):
     assert len({s.read_time for s in found.values()}) == 1
 
 
+def test_get_all_of_nothing(client):
+    assert list(client.get_all([])) == []
+
+
 def test_a_batch_is_made_together(client, collection):
     collection.document("there").set({"x": 1})
     batch = client.batch()

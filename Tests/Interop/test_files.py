@@ -127,6 +127,31 @@ def test_imports_that_fail(start_server, tmp_path):
     assert status == 64 and "does not exist" in messages
 
 
+def test_exports_of_other_programs(start_server, tmp_path):
+    console = tmp_path / "demo-default-rtdb-export.json"
+    console.write_text('{"a":1}')
+    out = tmp_path / "out"
+    server = start_server("--memory", "--import", str(console), "--export-on-exit", str(out))
+    assert server.stop() == 0
+    assert json.loads((out / "database_export" / "demo-default-rtdb.json").read_text()) == {"a": 1}
+    named = tmp_path / "seed.txt"
+    named.write_text('{"b":2}')
+    server = start_server("--memory", "--import", f"n={named}", "--export-on-exit", str(out))
+    assert server.stop() == 0
+    assert json.loads((out / "database_export" / "n.json").read_text()) == {"b": 2}
+    # Google's emulator writes documents in a format of its own.
+    folder = tmp_path / "emulator"
+    (folder / "firestore_export").mkdir(parents=True)
+    (folder / "firebase-export-metadata.json").write_text("{}")
+    status, messages = end("--import", str(folder))
+    assert status == 64 and "Google's Firestore emulator" in messages
+    (folder / "database_export").mkdir()
+    (folder / "database_export" / "d.json").write_text("3")
+    server = start_server("--memory", "--import", str(folder))
+    assert "Google's Firestore emulator exported are not imported" in open(server.log).read()
+    assert server.stop() == 0
+
+
 def test_shutdown_during_an_import(start_server, tmp_path, monkeypatch):
     folder = tmp_path / "in" / "document_export" / "p"
     folder.mkdir(parents=True)

@@ -4,8 +4,10 @@ import pytest
 from google.api_core import exceptions
 from google.cloud import firestore
 from google.cloud.firestore_v1.base_query import And, FieldFilter, Or
+from google.cloud.firestore_v1.base_vector_query import DistanceMeasure
 from google.cloud.firestore_v1.field_path import FieldPath
 from google.cloud.firestore_v1.query_profile import ExplainOptions
+from google.cloud.firestore_v1.vector import Vector
 
 CITIES = {
     "akl": {"name": "Auckland", "country": "NZ", "population": 1_500_000, "tags": ["port", "big"]},
@@ -225,9 +227,33 @@ def test_explain_with_running(cities):
     results = cities.where(filter=FieldFilter("country", "==", "NZ")).get(
         explain_options=ExplainOptions(analyze=True))
     assert [s.id for s in results] == ["akl", "wlg"]
-    stats = results.get_explain_metrics().execution_stats
+    metrics = results.get_explain_metrics()
+    assert metrics.plan_summary.indexes_used[0]["properties"] == "(country ASC, __name__ ASC)"
+    stats = metrics.execution_stats
     assert stats.results_returned == 2
     assert int(stats.debug_stats["documents_scanned"]) >= 2
+
+
+def test_the_last_response_has_the_metrics(raw, root, cities):
+    query = {"from_": [{"collection_id": cities.id}], "limit": 2}
+    answers = list(raw.run_query({
+        "parent": root, "structured_query": query, "explain_options": {"analyze": True}}))
+    assert [bool(answer.document) for answer in answers] == [True, True]
+    assert [bool(answer.explain_metrics) for answer in answers] == [False, True]
+    query["limit"] = 0
+    answers = list(raw.run_query({
+        "parent": root, "structured_query": query, "explain_options": {"analyze": True}}))
+    assert len(answers) == 1 and answers[0].explain_metrics and answers[0].read_time
+
+
+def test_explain_of_figures(cities):
+    query = cities.where(filter=FieldFilter("country", "==", "NZ")).count()
+    metrics = query.get(explain_options=ExplainOptions(analyze=True)).get_explain_metrics()
+    assert metrics.plan_summary.indexes_used[0]["properties"] == "(country ASC, __name__ ASC)"
+    stats = metrics.execution_stats
+    assert stats.results_returned == 1
+    assert {"documents_scanned", "index_entries_scanned", "billing_details"} <= set(
+        stats.debug_stats)
 
 
 def test_query_as_of_now(cities):
@@ -236,7 +262,7 @@ def test_query_as_of_now(cities):
 
 
 def test_query_as_of_the_past(collection):
-    """The last commits are kept; what is older is refused, not answered wrongly."""
+    """An hour of commits is kept, up to a number; what is older is refused, not answered wrongly."""
     document = collection.document("a")
     before = document.set({"x": 0}).update_time
     document.set({"x": 1})
@@ -245,20 +271,129 @@ def test_query_as_of_the_past(collection):
     assert query.count().get(read_time=before)[0][0].value == 1
     assert list(query.stream()) == []
     assert document.get(read_time=before).get("x") == 0
-    for number in range(2, 50):
+    for number in range(2, 100):
         document.set({"x": number})
-    with pytest.raises(exceptions.FailedPrecondition, match="too old"):
+    assert document.get(read_time=before).get("x") == 0
+    batch = collection.document("b")
+    for number in range(1_100):
+        batch.set({"x": number})
+    with pytest.raises(exceptions.FailedPrecondition, match="too old: reads go back to"):
         list(query.stream(read_time=before))
 
 
-def test_nearest_vectors_are_not_implemented(cities):
-    from google.cloud.firestore_v1.base_vector_query import DistanceMeasure
-    from google.cloud.firestore_v1.vector import Vector
+# ---- Nearest vectors -----------------------------------------------------------------------------
 
-    query = cities.find_nearest(
-        "v", Vector([1.0]), distance_measure=DistanceMeasure.EUCLIDEAN, limit=1)
-    with pytest.raises(exceptions.MethodNotImplemented):
-        list(query.stream())
+
+@pytest.fixture(scope="module")
+def places(client):
+    """Vectors of the form of the emulator's own answers, which these tests compare with."""
+    collection = client.collection("places_of_queries")
+    inputs = {
+        "a": {"v": Vector([1.0, 2.0]), "n": 1}, "b": {"v": Vector([-1.0, 2.0]), "n": 2},
+        "c": {"v": Vector([1.0, 2.0, 3.0])}, "d": {"v": 1.0}, "e": {"n": 1},
+        "f": {"v": Vector([0.0, 0.0]), "n": 1}, "h": {"v": Vector([float("inf"), 1.0])},
+        "i": {"v": Vector([2.0, 4.0]), "n": 3}, "j": {"v": Vector([1.0, 2.0]), "n": 4},
+        "l": {"v": Vector([3.0, 4.0])},
+    }
+    for key, value in inputs.items():
+        collection.document(key).set(value)
+    return collection
+
+
+@pytest.mark.parametrize("measure, threshold, expected", [
+    ("EUCLIDEAN", None, "ajbfilh"), ("COSINE", None, "aijlbfh"), ("DOT_PRODUCT", None, "hliajbf"),
+    ("EUCLIDEAN", 2.0, "ajb"), ("COSINE", 3.0, "aijlb"), ("DOT_PRODUCT", 5.0, "hliaj"),
+    ("EUCLIDEAN", -1.0, ""),
+])
+def test_nearest_vectors(places, measure, threshold, expected):
+    found = places.find_nearest(
+        "v", Vector([1.0, 2.0]), distance_measure=DistanceMeasure[measure], limit=100,
+        distance_threshold=threshold, distance_result_field="near").get()
+    assert "".join(snapshot.id for snapshot in found) == expected
+    assert all("near" in snapshot.to_dict() for snapshot in found)
+    if measure == "EUCLIDEAN" and found:
+        assert [snapshot.get("near") for snapshot in found][:3] == [0, 0, 2]
+
+
+def test_nearest_vectors_of_a_query(places):
+    def found(query, **options):
+        return [(s.id, s.to_dict()) for s in query.find_nearest(
+            "v", Vector([1.0, 2.0]), distance_measure=DistanceMeasure.EUCLIDEAN, limit=2,
+            **options).get()]
+
+    ones = places.where(filter=FieldFilter("n", "==", 1))
+    assert [key for key, _ in found(ones)] == ["a", "f"]
+    assert [key for key, _ in found(places.where(filter=FieldFilter("n", ">", 1)))] == ["j", "b"]
+    assert found(places.select(["n"]), distance_result_field="near") == [
+        ("a", {"n": 1}), ("j", {"n": 4})]
+    assert found(places.select(["near"]), distance_result_field="near") == [
+        ("a", {"near": 0.0}), ("j", {"near": 0.0})]
+    # The name is no path, and takes the place of a field.
+    assert [value["a.b"] for _, value in found(places, distance_result_field="a.b")] == [0, 0]
+    assert [value["n"] for _, value in found(places, distance_result_field="n")] == [0, 0]
+
+
+def vector(*components):
+    return {"map_value": {"fields": {
+        "__type__": {"string_value": "__vector__"},
+        "value": {"array_value": {"values": [{"double_value": x} for x in components]}}}}}
+
+
+@pytest.mark.parametrize("change", [
+    {"distance_measure": 0}, {"distance_measure": 9}, {"limit": None}, {"limit": 0},
+    {"limit": -1}, {"limit": 1001}, {"query_vector": None},
+    {"query_vector": {"double_value": 1}}, {"query_vector": vector()},
+    {"query_vector": vector(*[1] * 2049)}, {"vector_field": None},
+    {"vector_field": {"field_path": "a..b"}}, {"distance_result_field": "__x__"},
+    {"distance_threshold": float("nan")}, {"offset": 1}, {"query_limit": 2}, {"start_at": True},
+])
+def test_wrong_searches_for_nearest_vectors(raw, root, places, change):
+    nearest = {
+        "vector_field": {"field_path": "v"}, "query_vector": vector(1, 2), "distance_measure": 1,
+        "limit": 10}
+    query = {"from_": [{"collection_id": places.id}], "find_nearest": nearest}
+    for name, value in change.items():
+        if name == "offset":
+            query["offset"] = value
+        elif name == "query_limit":
+            query["limit"] = value
+        elif name == "start_at":
+            query["order_by"] = [{"field": {"field_path": "n"}}]
+            query["start_at"] = {"values": [{"integer_value": 1}]}
+        else:
+            nearest[name] = value
+    query["find_nearest"] = {name: value for name, value in nearest.items() if value is not None}
+    with pytest.raises(exceptions.InvalidArgument):
+        list(raw.run_query({"parent": root, "structured_query": query}))
+
+
+@pytest.mark.parametrize("components", [[], [1] * 2049, [1, float("nan")]])
+def test_vectors_that_are_not_stored(raw, database, root, components):
+    name = f"{root}/vectors_of_queries/a"
+    with pytest.raises(exceptions.InvalidArgument):
+        raw.commit({"database": database, "writes": [
+            {"update": {"name": name, "fields": {"v": vector(*components)}}}]})
+
+
+def test_a_vector_in_an_array_is_not_stored(raw, database, root):
+    name = f"{root}/vectors_of_queries/a"
+    with pytest.raises(exceptions.InvalidArgument):
+        raw.commit({"database": database, "writes": [
+            {"update": {"name": name, "fields": {
+                "v": {"array_value": {"values": [vector(1)]}}}}}]})
+    raw.commit({"database": database, "writes": [
+        {"update": {"name": name, "fields": {
+            "v": {"map_value": {"fields": {"x": vector(*[1] * 2048)}}}}}}]})
+
+
+def test_explain_names_the_search_for_nearest_vectors(places):
+    results = places.find_nearest(
+        "v", Vector([1.0, 2.0]), distance_measure=DistanceMeasure.COSINE, limit=2).get(
+        explain_options=ExplainOptions(analyze=True))
+    assert [s.id for s in results] == ["a", "i"]
+    metrics = results.get_explain_metrics()
+    assert metrics.execution_stats.results_returned == 2
+    assert "VECTOR<2>" in metrics.plan_summary.indexes_used[0]["properties"]
 
 
 def test_a_large_answer_comes_whole(client, collection):

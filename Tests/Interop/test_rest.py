@@ -225,6 +225,20 @@ def test_batches_of_reads(rest, database, parent, collection):
     assert {a.missing for a in answers if a.missing} == set(names[20:])
 
 
+def test_a_malformed_write_of_a_batch_fails_alone(rest, database, parent, collection):
+    answer = rest.batch_write({"database": database, "writes": [
+        {"update": {"name": "x"}}, {"update": {"name": f"{parent}/a"}},
+        {"delete": f"{parent}/b", "current_document": {"exists": True}}]})
+    assert [status.code for status in answer.status] == [3, 0, 5]
+    assert collection.document("a").get().exists
+
+
+def test_a_byte_order_mark_is_part_of_a_name(rest, raw, parent):
+    document = {"name": f"{parent}/\ufeffx", "fields": {"n": value(1)}}
+    assert rest.update_document({"document": document}).name == document["name"]
+    assert raw.get_document({"name": document["name"]}).fields["n"].integer_value == 1
+
+
 def test_partitions_over_rest(rest, root, client, collection):
     group = collection.id + "g"
     batch = client.batch()
@@ -280,6 +294,13 @@ def test_curl(address, root, path, collection):
     assert status == 404
     assert (refused["error"]["code"], refused["error"]["status"]) == (404, "NOT_FOUND")
     assert refused["error"]["message"]
+
+
+@pytest.mark.parametrize("method", ["runQuery", "runAggregationQuery"])
+@pytest.mark.parametrize("body", [{}, {"structuredQuery": None}])
+def test_a_request_without_a_query_is_refused(address, root, method, body):
+    status, _ = curl(address, "POST", f"/v1/{root}:{method}", body)
+    assert status == 400
 
 
 def test_errors_of_arrays_are_in_an_array(address, root):

@@ -76,7 +76,8 @@ def condition(chance, names):
     kind = chance.randrange(20)
     if kind < 8:
         operator, given = chance.choice(COMPARISONS), value(chance)
-        if rules.is_null_or_nan(given) and operator in ("EQUAL", "NOT_EQUAL"):
+        is_equality = operator in ("EQUAL", "NOT_EQUAL")
+        if rules.is_null_or_nan(given) and is_equality and chance.random() < 0.7:
             # As Google's clients ask for them.
             prefix = "IS_" if operator == "EQUAL" else "IS_NOT_"
             return ("unary", path, prefix + ("NULL" if given is None else "NAN"))
@@ -134,8 +135,8 @@ def query_of(chance, names):
         # The emulator simplifies nested filters further before it counts.
         return query_of(chance, names)
     if any(matches_nothing(c) for c in rules.conditions(where)):
-        # To the emulator a comparison that matches nothing implies no order and counts as no
-        # inequality. Google's clients give all orders, so that only the latter tells.
+        # To the emulator a list that matches nothing implies no order and counts as no inequality.
+        # Google's clients give all orders, so that only the latter tells.
         if any(c[1] == NAME and c[2] in ("EQUAL", "IN") for c in rules.conditions(where)):
             return query_of(chance, names)
         query.given_orders = query.orders
@@ -144,9 +145,7 @@ def query_of(chance, names):
 
 def matches_nothing(condition):
     operator, given = (*condition[2:], None)[:2]
-    return (
-        operator == "NOT_IN" and None in given
-        or operator in COMPARISONS and rules.is_null_or_nan(given))
+    return operator == "NOT_IN" and None in given
 
 
 # As the protocol has them

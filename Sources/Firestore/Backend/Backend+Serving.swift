@@ -1,5 +1,6 @@
 package import LarderCore
 package import LarderModel
+package import LarderPlanning
 package import LarderQuery
 package import LarderRemote
 
@@ -64,13 +65,16 @@ extension Backend {
     /// Computes aggregations over the documents that match a query, on the calling thread.
     ///
     /// - Parameter memory: is charged for the documents that are held.
-    /// - Returns: the values in the order of the aggregates, and the version of the commit.
+    /// - Returns: the values in the order of the aggregates, their execution, and the version of the
+    ///   commit.
     package func aggregates(
         _ aggregates: [Aggregate], over query: Query, offset: Int = 0,
         as credentials: Credentials,
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none,
         memory: MemoryAccount? = nil
-    ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
+    ) throws(LarderError) -> (
+        values: [Value], execution: QueryExecution?, version: SnapshotVersion
+    ) {
         try core.aggregate(
             aggregates, over: query, offset: offset, as: credentials, in: transaction,
             asOf: moment, memory: memory)

@@ -3,7 +3,7 @@ import LarderDocumentStore
 package import LarderModel
 package import LarderPlanning
 package import LarderQuery
-import LarderRemote
+package import LarderRemote
 
 /// The structure of collections, and plans of queries; bypasses the rules.
 ///
@@ -62,6 +62,36 @@ extension Backend {
             let documents = result.documents.map { $0.served(above: floor) }
             return (QueryResult(documents: documents, execution: result.execution), version)
         }
+    }
+
+    /// The documents of a query whose vectors are nearest to another one, and the version of the
+    /// commit.
+    ///
+    /// A transaction depends on all documents of the query.
+    ///
+    /// - Parameter memory: is charged for the documents that are held.
+    package func nearest(
+        _ search: NearestSearch, of query: Query, as credentials: Credentials,
+        in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none,
+        memory: MemoryAccount? = nil
+    ) throws(LarderError) -> (result: NearestResult, version: SnapshotVersion) {
+        try core.check(query, core.rulesCheck(credentials))
+        let memory = memory?.open()
+        defer { memory?.close() }
+        var result: NearestResult?
+        let version = try core.read(in: transaction, asOf: moment) {
+            (snapshot, version, reads) throws(LarderError) in
+            if transaction != nil {
+                let all = try core.runner.run(query, in: snapshot, charge: memory?.queryCharge)
+                reads.add(query, all.documents.map { .init(path: $0.path, version: $0.version) })
+            }
+            let found = try core.runner.nearest(
+                search, of: query, in: snapshot, charge: memory?.queryCharge)
+            let floor = core.floor(at: version)
+            result = found.map { $0.served(above: floor) }
+        }
+        guard let result else { throw LarderError(.internal, "the read has no result") }
+        return (result, version)
     }
 
     /// The first segments after a prefix in the paths of collections with documents, filtered by a

@@ -29,8 +29,12 @@ public struct BackendConfiguration: Sendable {
 
     package var durability = StoreConfiguration.Durability.everyCommit
 
-    /// The number of recent commits retained for reads in the past.
+    /// The largest number of recent commits retained for reads in the past, each by a reader of the
+    /// store.
     package var historyCount = 0
+
+    /// The size of the data that only retained commits may contain, about.
+    package var historyBytes: Int64 = 64 << 20
 
     /// The address space to reserve, beyond which the map grows; nil for the store's default.
     package var mapBytes: UInt64?
@@ -66,6 +70,7 @@ public struct BackendConfiguration: Sendable {
         // The documents cannot be fetched from anywhere else: an operator decides.
         storage.recovery = .fail
         storage.mapBytes = mapBytes
+        storage.maxReaders += historyCount
         return storage
     }
 }

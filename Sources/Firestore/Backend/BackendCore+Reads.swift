@@ -72,27 +72,30 @@ extension BackendCore {
         }
     }
 
-    /// Aggregations over the documents that match a query, in the order of the aggregates, and the
-    /// version of the commit.
+    /// Aggregations over the documents that match a query, in the order of the aggregates, their
+    /// execution, and the version of the commit.
     nonisolated func aggregate(
         _ aggregates: [Aggregate], over query: Query, offset: Int = 0,
         as credentials: Credentials, in transaction: TransactionID?,
         asOf moment: SnapshotVersion = .none,
         memory: MemoryAccount? = nil
-    ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
+    ) throws(LarderError) -> (
+        values: [Value], execution: QueryExecution?, version: SnapshotVersion
+    ) {
         try check(query, rulesCheck(credentials))
         let memory = memory?.open()
         defer { memory?.close() }
         var values: [Aggregate: Value] = [:]
+        var execution: QueryExecution?
         let version = try read(in: transaction, asOf: moment) {
             (snapshot, _, reads) throws(LarderError) in
-            values = try runner.aggregate(
+            let result = try runner.aggregate(
                 aggregates, over: query, offset: offset, in: snapshot,
-                charge: memory?.queryCharge
-            ).values
+                charge: memory?.queryCharge)
+            (values, execution) = (result.values, result.execution)
             reads.add(query, offset: offset, values)
         }
-        return (aggregates.map { values[$0] ?? .null }, version)
+        return (aggregates.map { values[$0] ?? .null }, execution, version)
     }
 
     /// Passes the documents that match a query to a closure, in the query's order and as of one
@@ -217,7 +220,7 @@ extension BackendCore {
                 throws(LarderError) -> SnapshotVersion
             {
                 let version = try snapshot.commitVersion()
-                guard moment.isNone || version <= moment else { throw .pastNotKept(moment) }
+                guard moment.isNone || version <= moment else { throw history.tooOld(moment) }
                 try body(snapshot, version, &reads)
                 return version
             }
@@ -232,7 +235,7 @@ extension BackendCore {
         func readAll(_ snapshot: borrowing ReadTransaction) throws(LarderError) {
             let found = try snapshot.commitVersion()
             guard earlier.asOf.isNone || found <= earlier.asOf else {
-                throw .pastNotKept(earlier.asOf)
+                throw history.tooOld(earlier.asOf)
             }
             // All reads of a transaction must be of one snapshot.
             if earlier.version < found { try earlier.verify(in: snapshot, runner) }
@@ -262,15 +265,6 @@ extension MemoryAccount {
                     "the server's memory is in use, and this query holds \(heldBytes) bytes")
             }
         }
-    }
-}
-
-extension LarderError {
-    /// The error for a read time whose commit is not retained.
-    package static func pastNotKept(_ moment: SnapshotVersion) -> LarderError {
-        LarderError(
-            .failedPrecondition,
-            "the read time \(moment) is too old: later commits have replaced that state")
     }
 }
 

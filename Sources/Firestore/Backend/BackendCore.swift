@@ -90,7 +90,8 @@ actor BackendCore {
         // Starts at half the range, so that increments do not overflow.
         transactions = TransactionRegistry(
             from: configuration.makeIdentity() >> 1, configuration.ledger)
-        history = SnapshotHistory(limit: configuration.historyCount)
+        history = SnapshotHistory(
+            limit: configuration.historyCount, maxBytes: configuration.historyBytes)
         queue = WorkQueue(configuration.enqueue)
         builder = try RecordBuilder()
         self.madeCommits = madeCommits
@@ -178,7 +179,8 @@ actor BackendCore {
         let version = group.clock.last
         let written = Result { () throws(LarderError) in
             guard !group.isEmpty else { return }
-            try write({ $0.commit(at: version) }) { transaction throws(LarderError) in
+            try write(replacing: group.replacedBytes, { $0.commit(at: version) }) {
+                transaction throws(LarderError) in
                 try group.write(to: &transaction)
                 try madeCommits.write(group.answers, at: version, to: &transaction)
             }
@@ -191,8 +193,10 @@ actor BackendCore {
     }
 
     /// Writes a commit, with which the history is extended.
+    ///
+    /// - Parameter replacing: the approximate size of what the commit replaces in the store.
     private func write(
-        _ extend: (inout RunHistory) -> Void,
+        replacing bytes: Int64 = CommitGroup.baseBytes, _ extend: (inout RunHistory) -> Void,
         _ body: (inout WriteTransaction) throws(LarderError) -> Void
     ) throws(LarderError) {
         hasCommitted.set()
@@ -215,7 +219,7 @@ actor BackendCore {
             try write()
         }
         watchRegistry.runs = runs
-        history.add(runs.version, of: store)
+        history.add(runs.version, of: store, replacing: bytes)
     }
 
     /// Serves documents above a new floor if the token of a client proves that it knows a lost

@@ -54,6 +54,9 @@ package struct QueryExecution: Sendable {
 
     package var indexes: [String] { plan.indexes.map(\.definition.text) }
 
+    /// The fields of each index, as in `(state ASC, population DESC, __name__ ASC)`.
+    package var indexProperties: [String] { plan.indexes.map(\.definition.properties) }
+
     /// The candidate plans, the chosen one first.
     package var considered: [Alternative] {
         candidates.enumerated().map { position, candidate in

@@ -201,10 +201,12 @@ extension ProvidedOrder {
 
 extension IndexDefinition {
     /// The definition on one line: `cities(state ASC, population DESC, tags CONTAINS)`.
-    package var text: String {
-        let fields = segments.map { "\($0.path) \($0.kind.text)" }
-        return "\(collectionGroup)(\(fields.joined(separator: ", ")))"
-    }
+    package var text: String { "\(collectionGroup)(\(fields.joined(separator: ", ")))" }
+
+    /// The fields, with the document name that every index ends with.
+    var properties: String { "(\((fields + ["__name__ ASC"]).joined(separator: ", ")))" }
+
+    private var fields: [String] { segments.map { "\($0.path) \($0.kind.text)" } }
 }
 
 extension IndexDefinition.Segment.Kind {

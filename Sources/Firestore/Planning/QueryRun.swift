@@ -106,7 +106,7 @@ final class QueryRun {
 
 extension QueryRun {
     /// Charges the bytes of the documents that are held by now.
-    private func hold(_ bytes: Int) throws(LarderError) {
+    func hold(_ bytes: Int) throws(LarderError) {
         guard let charge, abs(bytes - chargedBytes) >= Self.chargeStep else { return }
         let change = bytes - chargedBytes
         chargedBytes = bytes

@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// A query with an offset and a projection.
+/// A query with an offset, a projection, and a search for nearest vectors.
 package struct QuerySelection: Sendable, Hashable {
     package var query: Query
     /// The number of documents to skip before the limit applies, from the end that it counts from.
@@ -9,18 +9,22 @@ package struct QuerySelection: Sendable, Hashable {
     package var mask: FieldMask?
     /// True for a limit of 0, which ``query`` cannot represent.
     package var isEmpty: Bool
+    /// The search among the results; nil for none.
+    package var nearest: NearestSearch?
 
     package init(
-        _ query: Query, offset: Int = 0, mask: FieldMask? = nil, isEmpty: Bool = false
+        _ query: Query, offset: Int = 0, mask: FieldMask? = nil, isEmpty: Bool = false,
+        nearest: NearestSearch? = nil
     ) {
         self.query = query
         self.offset = offset
         self.mask = mask
         self.isEmpty = isEmpty
+        self.nearest = nearest
     }
 
     /// True if it selects all fields of all results.
-    package var isWhole: Bool { offset == 0 && mask == nil && !isEmpty }
+    package var isWhole: Bool { offset == 0 && mask == nil && !isEmpty && nearest == nil }
 
     /// The query including the documents that the offset skips.
     package var queryWithOffset: Query {

@@ -48,8 +48,9 @@ final class Databases: Sendable {
         var closing: Task<Failures, Never>?
     }
 
-    /// The number of commits whose snapshots are kept for reads in the past.
-    private static let historyCount = 32
+    /// The largest number of commits whose snapshots are kept for reads in the past: each takes up
+    /// a reader of the store.
+    private static let historyCount = 1_000
 
     let storage: ServerConfiguration.Storage
     private let limit: Int

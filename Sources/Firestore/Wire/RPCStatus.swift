@@ -42,6 +42,12 @@ extension Google_Rpc_Status {
 
     package static let ok = Google_Rpc_Status()
 
+    /// Makes the types of details known to SwiftProtobuf, which cannot encode them as JSON
+    /// otherwise.
+    package static func registerDetails() {
+        Google_Protobuf_Any.register(messageType: Google_Rpc_ErrorInfo.self)
+    }
+
     package init(_ error: LarderError) {
         self.init()
         code = Int32(LarderError.Code(known: error.kind.rawValue).rawValue)

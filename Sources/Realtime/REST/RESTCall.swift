@@ -63,8 +63,9 @@ struct RESTCall: Sendable {
         guard request.path.hasSuffix(".json"), request.path.hasPrefix("/") else {
             throw RESTError(404, "append .json to your request URI to use the REST API")
         }
-        let keys = request.path.dropLast(5).split(separator: "/").map { PercentText.decoded($0) }
-        let path = TreePath(keys.map { ChildKey($0) })
+        let keys = request.path.dropLast(5).split(separator: "/").map { RESTRequest.decoded($0) }
+        guard !keys.contains(nil) else { throw .invalid("Invalid path: it is not UTF-8") }
+        let path = TreePath(keys.compactMap { $0 }.map { ChildKey($0) })
         do throws(LarderError) {
             try path.validate(allowsPriority: true)
         } catch {

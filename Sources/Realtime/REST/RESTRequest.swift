@@ -20,10 +20,11 @@ package struct RESTRequest: Sendable {
     /// A request.
     ///
     /// - Parameter target: the path, and the query after a question mark.
+    /// - Throws: `invalidArgument` for a query that is not UTF-8.
     package init(
         _ method: String, _ target: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = []
-    ) {
+    ) throws(LarderError) {
         self.method = method
         self.headers = headers
         self.body = body
@@ -32,12 +33,19 @@ package struct RESTRequest: Sendable {
         parameters = []
         for part in parts.count > 1 ? parts[1].split(separator: "&") : [] {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            parameters.append(
-                (
-                    PercentText.decoded(pair[0], isForm: true),
-                    pair.count > 1 ? PercentText.decoded(pair[1], isForm: true) : ""
-                ))
+            guard let name = Self.decoded(pair[0], isForm: true),
+                let value = pair.count > 1 ? Self.decoded(pair[1], isForm: true) : ""
+            else {
+                throw LarderError(realtime: .invalidArgument, "the query of the URL is not UTF-8")
+            }
+            parameters.append((name, value))
         }
+    }
+
+    /// The text of a part of the URL, in which malformed escapes stand for themselves; nil if it is
+    /// not UTF-8.
+    static func decoded(_ text: Substring, isForm: Bool = false) -> String? {
+        PercentText.decoded(text, isForm: isForm, keepsMalformedEscapes: true)
     }
 
     /// The size of the body in bytes.
@@ -85,40 +93,5 @@ package struct RESTRequest: Sendable {
     /// The first header field of a name in lowercase; nil for none.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name }?.value
-    }
-}
-
-/// Text with percent escapes.
-enum PercentText {
-    /// The text without escapes; invalid ones stay as they are.
-    ///
-    /// - Parameter isForm: true if a plus sign stands for a space.
-    static func decoded(_ text: Substring, isForm: Bool = false) -> String {
-        let bytes = Array(text.utf8)
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count)
-        var index = 0
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "%"), index + 2 < bytes.count,
-                let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2])
-            {
-                result.append(high << 4 | low)
-                index += 3
-                continue
-            }
-            result.append(isForm && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            index += 1
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

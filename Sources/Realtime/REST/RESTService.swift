@@ -129,7 +129,13 @@ package struct RESTService: Sendable {
         case "GET":
             var response = RESTResponse(200)
             response.add("Content-Type", "application/json; charset=utf-8")
-            response.body = Array((backend.securityRules(of: namespace)?.text ?? "null").utf8)
+            let text = backend.securityRules(of: namespace)?.text ?? SecurityRules.openText
+            switch request.parameter("format") {
+            case nil: response.body = Array(text.utf8)
+            case "strict":
+                PrettyJSON.append(SecurityRules.json(of: text) ?? .null, to: &response.body)
+            default: throw .invalid("format must be 'strict'")
+            }
             respond(response)
         case "PUT":
             guard let text = String(validating: request.body, as: UTF8.self) else {

@@ -1,14 +1,16 @@
 package import LarderRealtimeModel
 
 extension SecurityRules {
-    /// True if a query may be read: a `.read` rule at its location or above holds.
+    /// True if a query may be read: a `.read` rule at its location or above holds; a priority is
+    /// read with its node.
     package func allowsRead(
         of query: QuerySpec, in tree: Node, _ context: RulesContext
     ) -> Bool {
         var evaluator = RuleEvaluator(
             context, before: tree, after: tree, query.parameters, maximumSteps: maximumSteps)
         var rules: RuleTree? = root
-        var keys = query.path.makeIterator()
+        let path = query.path.isPriority ? query.path.dropLast() : query.path
+        var keys = path.makeIterator()
         while let place = rules {
             if let rule = place.read, evaluator.holds(rule) { return true }
             guard let key = keys.next() else { return false }

@@ -4,7 +4,7 @@ import LarderRealtimeModel
 /// The security rules of a Realtime Database, compiled: who may read and write what, how data must
 /// look, and which queries have an index.
 ///
-/// Rules are those of Firebase: JSON with comments, with an object `rules` that mirrors the tree.
+/// Rules are those of Firebase: JSON with comments and trailing commas, with an object `rules` that mirrors the tree.
 /// `.read` and `.write` grant access to a place and to everything below it; `.validate` must hold
 /// for all data that is written and not removed; `.indexOn` names the orders of queries. A rule
 /// whose evaluation fails, because a value has another type than an operator needs, does not hold.
@@ -42,6 +42,21 @@ public struct SecurityRules: Sendable {
     /// Rules that allow nothing but what administrators do.
     package static let administratorsOnly = SecurityRules(
         root: RuleTree([:], indexes: [], children: [:], wildcard: nil), text: #"{"rules": {}}"#)
+
+    /// The text of rules that allow everything, which stand for none.
+    package static let openText = """
+        {
+          "rules": {
+            ".read": true,
+            ".write": true
+          }
+        }
+        """
+
+    /// The rules file as JSON, without the comments around its values; nil for invalid text.
+    package static func json(of text: String) -> JSONValue? {
+        try? RulesReader.read(Array(text.utf8)).json
+    }
 
     /// The problems of a rules file, in the order of the text; none for valid rules.
     public static func problems(in text: String) -> [RulesProblem] {

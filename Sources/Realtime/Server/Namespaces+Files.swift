@@ -8,7 +8,7 @@ extension Namespaces {
     /// Fills the namespaces of files that have no data; others are left as they are.
     ///
     /// - Parameters:
-    ///   - path: a file `NAMESPACE.json`, or a directory of such files.
+    ///   - path: a file `NAMESPACE.json` or `NAMESPACE=FILE`, or a directory of such files.
     ///   - isCancelled: is set to end the import.
     /// - Throws: `invalidArgument` for files that cannot be read; `cancelled` when the import was
     ///   ended; as opening a namespace and writing to it throw. Namespaces of earlier files stay
@@ -17,7 +17,12 @@ extension Namespaces {
         from path: String, isCancelled: AtomicFlag = AtomicFlag(), _ logger: Logger
     ) async throws(LarderError) {
         let files = try await openers.run { () throws(LarderError) in
-            try TreeFiles.files(at: path)
+            if TreeFiles.haveEmulatorDocuments(at: path) {
+                logger.warning(
+                    "documents that Google's Firestore emulator exported are not imported",
+                    metadata: ["directory": "\(path)"])
+            }
+            return try TreeFiles.files(at: path)
         }
         for file in files {
             let use = try await use(file.namespace)

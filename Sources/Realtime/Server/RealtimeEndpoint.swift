@@ -54,13 +54,17 @@ package final class RealtimeEndpoint: HTTPService {
     package func bodyFiles(for request: HTTPRequest) -> BodyFiles? {
         guard ["PUT", "POST", "PATCH"].contains(request.method), request.path.hasSuffix(".json"),
             request.path != RESTService.rulesPath,
-            let token = RESTRequest(request).token,
+            let token = try? RESTRequest(request).token,
             case .valid(let user) = namespaces.tokens.check(token), user.isAdministrator
         else { return nil }
         return bodyFiles
     }
 
     package func start(isCancelled: AtomicFlag) async throws(LarderError) {
+        if configuration.rules.common == nil {
+            let access = configuration.isOpen ? "everybody" : "administrators alone"
+            logger.notice("Realtime Databases without rules are open to \(access): see --rules")
+        }
         if let path = configuration.importPath {
             try await namespaces.importTrees(from: path, isCancelled: isCancelled, logger)
         }
@@ -106,7 +110,7 @@ package final class RealtimeEndpoint: HTTPService {
     package func serves(_ request: HTTPRequest) -> Bool {
         let path = request.path
         return path.hasSuffix(".json") || path == Self.socketPath || path == Self.pollingPath
-            || RESTRequest(request).parameter("ns") != nil
+            || (try? RESTRequest(request))?.parameter("ns") != nil
     }
 
     package func close() async throws(LarderError) {
@@ -215,7 +219,7 @@ package final class RealtimeEndpoint: HTTPService {
         _ request: HTTPRequest
     ) async throws(LarderError) -> (NamespaceUse, SessionAddress) {
         let address = try SessionAddress(
-            path: request.path, parameters: RESTRequest(request).parameters,
+            path: request.path, parameters: try RESTRequest(request).parameters,
             host: request[field: "host"] ?? "",
             defaultNamespace: RealtimeBackend.defaultNamespace)
         return (try await namespaces.use(address.namespace), address)
@@ -237,13 +241,13 @@ package final class RealtimeEndpoint: HTTPService {
 
 extension RESTRequest {
     /// The request of a transport.
-    fileprivate init(_ request: HTTPRequest) {
-        self.init(request.method, request.target, headers: request.fields, body: request.body)
+    fileprivate init(_ request: HTTPRequest) throws(LarderError) {
+        try self.init(request.method, request.target, headers: request.fields, body: request.body)
     }
 
     /// The request of a transport, with its body.
     fileprivate init(reading request: HTTPRequest) throws(LarderError) {
-        self.init(request)
+        try self.init(request)
         bodyFile = try request.bodyFile?.open()
     }
 

@@ -30,8 +30,12 @@ package struct RealtimeServerConfiguration: Sendable {
     /// The interval at which the files of ``authKeys`` are looked at.
     package var authKeysInterval = Duration.seconds(60)
 
-    /// A file `NAMESPACE.json`, or a directory of such files, that fills namespaces without data
-    /// when the server starts; nil for none.
+    /// True if other machines can reach the server without a token: namespaces without rules are
+    /// closed then.
+    package var isReachable = false
+
+    /// A file `NAMESPACE.json` or `NAMESPACE=FILE`, or a directory of such files, that fills
+    /// namespaces without data when the server starts; nil for none.
     package var importPath: String?
 
     /// Shows how far a file is imported; called on any thread.
@@ -77,14 +81,20 @@ package struct RealtimeServerConfiguration: Sendable {
         TreeFiles.arePresent(at: path)
     }
 
+    /// True if a directory has documents that Google's Firestore emulator exported, in a format that
+    /// is not read.
+    package static func hasEmulatorDocuments(at path: String) -> Bool {
+        TreeFiles.haveEmulatorDocuments(at: path)
+    }
+
     /// True if namespaces without rules allow everything.
-    var isOpen: Bool { token == nil && authKeys == nil }
+    var isOpen: Bool { token == nil && authKeys == nil && !isReachable }
 }
 
 /// The security rules of a server.
 package struct ConfiguredRules: Sendable {
     /// The rules of namespaces without ones of their own; nil to allow everything, or with a token
-    /// or keys of users to allow administrators alone.
+    /// or keys of users, and where other machines reach the server, to allow administrators alone.
     package var common: SecurityRules?
 
     /// The rules of single namespaces.

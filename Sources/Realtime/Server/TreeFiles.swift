@@ -7,10 +7,13 @@ import LarderRealtimeREST
 /// Namespaces as JSON files, `NAMESPACE.json` each, in the export format.
 ///
 /// A directory may be that of an export of Firebase's emulators, which has them in
-/// `database_export`.
+/// `database_export`. A file elsewhere may have the name that Firebase's console gives to exports,
+/// `NAMESPACE-export.json`.
 struct TreeFiles {
     private static let exportFolder = "database_export"
     private static let suffix = ".json"
+    /// What the console's names of files have after the namespace.
+    private static let consoleSuffix = "-export"
 
     /// A namespace with the file that has it.
     struct File: Equatable {
@@ -27,28 +30,54 @@ struct TreeFiles {
         return (try? files(at: path)) != nil
     }
 
-    /// The files at a path: a file, or those of a directory, in the order of their names.
+    /// True if a directory has documents in the format of Google's Firestore emulator.
+    static func haveEmulatorDocuments(at path: String) -> Bool {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return names.contains {
+            $0 == "firestore_export" || $0.hasSuffix(".overall_export_metadata")
+        }
+    }
+
+    /// The files at a path: a file, one after its namespace and `=`, or those of a directory, in the
+    /// order of their names.
     ///
     /// - Throws: `invalidArgument` if there is none.
     static func files(at path: String) throws(LarderError) -> [File] {
         var isDirectory: ObjCBool = false
+        if let sign = path.firstIndex(of: "="), !FileManager.default.fileExists(atPath: path) {
+            let (namespace, file) = (path[..<sign], String(path[path.index(after: sign)...]))
+            guard !namespace.isEmpty, !namespace.contains("/"),
+                FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory),
+                !isDirectory.boolValue
+            else {
+                throw LarderError(
+                    realtime: .invalidArgument,
+                    "'\(path)' is neither a file nor NAMESPACE=FILE with a file that exists")
+            }
+            return [File(namespace: String(namespace), path: file)]
+        }
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
             throw LarderError(realtime: .invalidArgument, "'\(path)' does not exist")
         }
         guard isDirectory.boolValue else {
-            let name = URL(fileURLWithPath: path).lastPathComponent
-            guard let namespace = namespace(ofFile: name) else {
+            let url = URL(fileURLWithPath: path).standardizedFileURL
+            let folder = url.deletingLastPathComponent().lastPathComponent
+            guard let namespace = namespace(ofFile: url.lastPathComponent, in: folder) else {
                 throw LarderError(
                     realtime: .invalidArgument,
-                    "'\(path)' is not named NAMESPACE\(suffix) or PROJECT/DATABASE.ndjson")
+                    "'\(path)' is not named NAMESPACE\(suffix) or PROJECT/DATABASE.ndjson: rename it, "
+                        + "or write NAMESPACE=\(path)")
             }
             return [File(namespace: namespace, path: path)]
         }
         let export = "\(path)/\(exportFolder)"
         let directory = FileManager.default.fileExists(atPath: export) ? export : path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let folder = URL(fileURLWithPath: directory).standardizedFileURL.lastPathComponent
         let files = names.sorted().compactMap { name in
-            namespace(ofFile: name).map { File(namespace: $0, path: "\(directory)/\(name)") }
+            namespace(ofFile: name, in: folder).map {
+                File(namespace: $0, path: "\(directory)/\(name)")
+            }
         }
         guard !files.isEmpty else {
             throw LarderError(
@@ -57,11 +86,18 @@ struct TreeFiles {
         return files
     }
 
-    private static func namespace(ofFile name: String) -> String? {
+    /// The namespace of a file; nil for other files.
+    ///
+    /// - Parameter folder: the name of the folder that the file is in.
+    private static func namespace(ofFile name: String, in folder: String) -> String? {
         guard name.hasSuffix(suffix), !name.hasPrefix("."),
             name != "firebase-export-metadata.json"
         else { return nil }
-        let text = String(name.dropLast(suffix.count))
+        var text = String(name.dropLast(suffix.count))
+        // Names in folders of exports are exact.
+        if folder != exportFolder, text.hasSuffix(consoleSuffix), text != consoleSuffix {
+            text.removeLast(consoleSuffix.count)
+        }
         return FolderName.name(of: text) ?? text
     }
 

@@ -123,7 +123,7 @@ package enum FolderName {
 
     /// The name of a folder; nil for one that no name has.
     package static func name(of folder: String) -> String? {
-        guard let name = folder.removingPercentEncoding, (try? self.folder(of: name)) == folder
+        guard let name = PercentText.decoded(folder), (try? self.folder(of: name)) == folder
         else { return nil }
         return name
     }

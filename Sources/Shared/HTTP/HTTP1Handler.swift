@@ -42,14 +42,16 @@ package final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler
         let decoder = ByteToMessageHandler(
             HTTPRequestDecoder(leftOverBytesStrategy: accept == nil ? .dropBytes : .forwardBytes))
         let pipelining = HTTPServerPipelineHandler()
+        // Answers malformed requests with 400, and closes the connection.
+        let errors = HTTPServerProtocolErrorHandler()
         let handler = HTTP1Handler(limits, ledger, respond)
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandlers(encoder, decoder, pipelining)
+        try pipeline.addHandlers(encoder, decoder, pipelining, errors)
         if let accept {
             try pipeline.addHandler(
                 HTTPServerUpgradeHandler(
                     upgraders: [upgrader(accept, ledger, writeTime: limits.writeTime)],
-                    httpEncoder: encoder, extraHTTPHandlers: [decoder, pipelining, handler]
+                    httpEncoder: encoder, extraHTTPHandlers: [decoder, pipelining, errors, handler]
                 ) { _ in })
         }
         try pipeline.addHandler(handler)

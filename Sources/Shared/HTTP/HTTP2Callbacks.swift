@@ -49,6 +49,12 @@ enum HTTP2Callbacks {
     private static func make() -> OpaquePointer? {
         var callbacks: OpaquePointer?
         guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, head, user in
+            if let head, head.pointee.type == UInt8(NGHTTP2_HEADERS.rawValue) {
+                handler(user)?.check(head.pointee.stream_id, isHeaders: true)
+            }
+            return 0
+        }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, _, user in
             handler(user)?.beginHeaders()
             return 0
@@ -75,9 +81,7 @@ enum HTTP2Callbacks {
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, user in
-            if let frame, let fault = HTTP2Fault(ending: frame.pointee) {
-                handler(user)?.note(fault)
-            }
+            if let frame { handler(user)?.sent(frame.pointee) }
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, user in

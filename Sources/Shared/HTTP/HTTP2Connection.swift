@@ -299,8 +299,11 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     }
 
     private func begin(_ id: HTTP2StreamID, _ headers: HTTP2Frame.FramePayload.Headers) {
-        // No trailers: a request ends with its body.
-        guard streams[id] == nil else { return write(.rstStream(.protocolError), on: id) }
+        if let stream = streams[id] {
+            // Trailers end the body; nothing in them is used.
+            guard headers.endStream else { return write(.rstStream(.protocolError), on: id) }
+            return stream.receive(ByteBuffer(), size: 0, isLast: true)
+        }
         guard let context else { return }
         last = id
         let stream = makeStream(headers.headers, id, self, context.eventLoop)

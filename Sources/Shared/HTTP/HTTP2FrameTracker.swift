@@ -16,6 +16,7 @@ struct HTTP2FrameTracker {
     private var length = 0
     private var type: UInt8 = 0
     private var flags: UInt8 = 0
+    private var stream: Int32 = 0
     private var isInData = false
     private var isInHeaders = false
     private var hasSettings = false
@@ -26,7 +27,10 @@ struct HTTP2FrameTracker {
         !hasSettings || isInHeaders || headCount > 0 || left > 0 && !isInData
     }
 
-    mutating func receive(_ bytes: UnsafeRawBufferPointer) {
+    /// - Parameter data: called with the stream of each data frame that begins.
+    mutating func receive(
+        _ bytes: UnsafeRawBufferPointer, data: (Int32) -> Void = { _ in }
+    ) {
         var position = 0
         while position < bytes.count {
             if left > 0 {
@@ -34,25 +38,27 @@ struct HTTP2FrameTracker {
                 left -= count
                 position += count
             } else {
-                receiveHead(bytes[position])
+                receiveHead(bytes[position], data)
                 position += 1
             }
         }
     }
 
-    private mutating func receiveHead(_ byte: UInt8) {
+    private mutating func receiveHead(_ byte: UInt8, _ data: (Int32) -> Void) {
         switch headCount {
         case 0: length = Int(byte)
         case 1, 2: length = length << 8 | Int(byte)
         case 3: type = byte
         case 4: flags = byte
-        default: break
+        case 5: stream = Int32(byte & 0x7f)
+        default: stream = stream << 8 | Int32(byte)
         }
         headCount += 1
         guard headCount == Self.headBytes else { return }
         headCount = 0
         left = length
         isInData = type == Self.data
+        if isInData { data(stream) }
         if type == Self.settings { hasSettings = true }
         if type == Self.headers || type == Self.continuation {
             isInHeaders = flags & Self.endsHeaders == 0

@@ -49,6 +49,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private let limits: Limits
     private var context: ChannelHandlerContext?
     private var streams: [Int32: HTTP2Stream] = [:]
+    private var closedStreams = HTTP2ClosedStreams()
     /// The last headers and trailers of responses.
     private let beginnings = HTTP2Fields()
     private let endings = HTTP2Fields()
@@ -145,7 +146,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
         guard !hasFailed else { return }
         isInSession = true
         let count = unwrapInboundIn(data).withUnsafeReadableBytes {
-            frames.receive($0)
+            // nghttp2 ignores data on closed streams.
+            frames.receive($0) { check($0, isHeaders: false) }
             return nghttp2_session_mem_recv(
                 session, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
         }
@@ -204,17 +206,38 @@ final class HTTP2Handler: ChannelDuplexHandler {
         if count > 0 { nghttp2_session_consume_connection(session, count) }
     }
 
+    /// Ends the connection of a client that sends headers or data on a closed stream.
+    func check(_ id: Int32, isHeaders: Bool) {
+        guard streams[id] == nil,
+            let violation = closedStreams.violation(on: id, isHeaders: isHeaders)
+        else { return }
+        let code = violation == .closed ? NGHTTP2_STREAM_CLOSED : NGHTTP2_PROTOCOL_ERROR
+        nghttp2_session_terminate_session(session, UInt32(code.rawValue))
+    }
+
+    /// Notes that a frame is sent.
+    func sent(_ frame: nghttp2_frame) {
+        if frame.hd.type == UInt8(NGHTTP2_RST_STREAM.rawValue) {
+            closedStreams.closedByServer(frame.hd.stream_id)
+        }
+        if let fault = HTTP2Fault(ending: frame) { note(fault) }
+    }
+
     /// Passes a complete frame on.
     func receive(_ frame: nghttp2_frame) {
         let id = frame.hd.stream_id
         let isLast = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
         switch nghttp2_frame_type(UInt32(frame.hd.type)) {
+        case NGHTTP2_RST_STREAM: closedStreams.endedByClient(id)
         case NGHTTP2_HEADERS:
+            closedStreams.opened(id)
+            if isLast { closedStreams.endedByClient(id) }
             let read = headers
             headers = HPACKHeaders()
             if streams[id] == nil { streams[id] = HTTP2Stream() }
             fire(.headers(.init(headers: read, endStream: isLast)), id)
         case NGHTTP2_DATA:
+            if isLast { closedStreams.endedByClient(id) }
             guard let stream = streams[id] else { return }
             let read = stream.received
             stream.received = ByteBuffer()
@@ -238,6 +261,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
             unsentBytes -= stream.unsentBytes
             stream.fail()
         }
+        closedStreams.closedByServer(id)
         let reason = code == 0 ? nil : HTTP2ErrorCode(networkCode: Int(code))
         context?.fireUserInboundEventTriggered(
             StreamClosedEvent(streamID: HTTP2StreamID(id), reason: reason))
@@ -298,11 +322,11 @@ final class HTTP2Handler: ChannelDuplexHandler {
         }
         response.hasBegun = true
         let fields = beginnings.fields(of: headers.headers)
-        if headers.endStream {
-            return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, nil) == 0
-        }
         var data = HTTP2Callbacks.data
-        return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, &data) == 0
+        return withUnsafePointer(to: &data) { data in
+            let data = headers.endStream ? nil : data
+            return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, data) == 0
+        }
     }
 
     private func resume(_ response: HTTP2Stream, _ id: Int32) {
@@ -471,9 +495,4 @@ final class HTTP2Handler: ChannelDuplexHandler {
         }
         if incompleteSince != nil || unsentBytes > 0 { scheduleCheck(due: due) }
     }
-}
-
-/// Fired for a stream whose client has not taken its data for a while.
-struct StalledStream {
-    let id: HTTP2StreamID
 }

@@ -1,6 +1,7 @@
 import DequeModule
 import NIOCore
 import NIOHPACK
+import NIOHTTP2
 
 /// The inbound frame and the outbound data of a stream.
 final class HTTP2Stream {
@@ -80,4 +81,9 @@ final class HTTP2Stream {
     ) -> TimeAmount {
         max(waitingSince, turn ?? waitingSince) + patience - now
     }
+}
+
+/// Fired for a stream whose client has not taken its data for a while.
+struct StalledStream {
+    let id: HTTP2StreamID
 }

@@ -139,7 +139,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             // A client that sends pings without reading the answers is not answered.
             if isWritable { add(.pong, frame.unmaskedData.readableBytesView) }
         case .pong: session.receiveOther()
-        case .connectionClose: answerEnd()
+        case .connectionClose: receiveEnd(frame.unmaskedData)
         default: fail(.protocolError)
         }
     }
@@ -151,6 +151,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             return
         }
         if opcode == .text {
+            guard bytes.isUTF8 else { return fail(.dataInconsistentWithMessage) }
             session.receive(Array(bytes.readableBytesView))
         } else {
             session.receiveOther()
@@ -239,12 +240,30 @@ final class WebSocketHandler: ChannelDuplexHandler {
         if isReadPending { context?.read() }
     }
 
+    /// Answers the end that the client has sent: with its code, if that is valid.
+    private func receiveEnd(_ data: ByteBuffer) {
+        guard data.readableBytes > 0 else { return answerEnd(.normalClosure) }
+        var reason = data
+        guard let number = reason.readInteger(as: UInt16.self), Self.isValid(number) else {
+            return answerEnd(.protocolError)
+        }
+        answerEnd(reason.isUTF8 ? WebSocketErrorCode(codeNumber: Int(number)) : .protocolError)
+    }
+
+    /// True for a code that a client may end with (RFC 6455, 7.4).
+    private static func isValid(_ code: UInt16) -> Bool {
+        switch code {
+        case 1000...1003, 1007...1014, 3000...4999: true
+        default: false
+        }
+    }
+
     /// Answers the end that the client has sent, and closes the connection.
-    private func answerEnd() {
+    private func answerEnd(_ code: WebSocketErrorCode) {
         guard let context else { return }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [weak self] _ in self?.closeChannel() }
-        end(with: .normalClosure)
+        end(with: code)
         flush(written)
     }
 
@@ -283,6 +302,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
 }
 
 extension ByteBuffer {
+    /// True if the readable bytes are UTF-8.
+    fileprivate var isUTF8: Bool { String(validating: readableBytesView, as: UTF8.self) != nil }
+
     /// Appends a frame of a server (RFC 6455, 5.2): whole, and without a mask.
     fileprivate mutating func writeFrame(
         _ opcode: WebSocketOpcode, _ payload: some Collection<UInt8>

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LarderCore
 import LarderHTTP
 import LarderModel
@@ -11,9 +12,9 @@ struct DataFileOptions: ParsableArguments {
     @Option(
         name: .customLong("import"),
         help: ArgumentHelp(
-            "Fills databases without data: a file NAMESPACE.json of a Realtime Database or "
-                + "PROJECT/DATABASE.ndjson of documents, or a directory of such files as "
-                + "--export-on-exit writes it.",
+            "Fills databases without data: a file NAMESPACE.json of a Realtime Database, one of "
+                + "another name as NAMESPACE=FILE, PROJECT/DATABASE.ndjson of documents, or a "
+                + "directory of such files as --export-on-exit writes it.",
             valueName: "path"))
     var importPath: String?
 
@@ -42,9 +43,17 @@ struct DataFileOptions: ParsableArguments {
         configuration.importProgress = ImportProgress.handler
         configuration.exportTarget = exportTarget(exported)
         guard let importPath else { return }
+        // A namespace and its file, which is none of documents.
+        if importPath.contains("="), !FileManager.default.fileExists(atPath: importPath) { return }
         if try ServerConfiguration.hasImports(at: importPath) {
             configuration.importPath = importPath
         } else if !RealtimeServerConfiguration.hasImports(at: importPath) {
+            guard !RealtimeServerConfiguration.hasEmulatorDocuments(at: importPath) else {
+                throw .invalidArgument(
+                    "'\(importPath)' has documents that Google's Firestore emulator exported "
+                        + "(firestore_export, records of LevelDB), which larderd does not read: copy "
+                        + "them with a client, or write them to PROJECT/DATABASE.ndjson")
+            }
             throw .invalidArgument(
                 "'\(importPath)' has no files NAMESPACE.json or "
                     + "document_export/PROJECT/DATABASE.ndjson")
@@ -59,7 +68,7 @@ struct DataFileOptions: ParsableArguments {
     func apply(to configuration: inout RealtimeServerConfiguration, _ exported: ExportedBytes) {
         configuration.importProgress = ImportProgress.handler
         configuration.exportTarget = exportTarget(exported)
-        guard let importPath, !importPath.hasSuffix(".ndjson"),
+        guard let importPath, !importPath.hasSuffix(".ndjson") || importPath.contains("="),
             RealtimeServerConfiguration.hasImports(at: importPath)
         else { return }
         configuration.importPath = importPath

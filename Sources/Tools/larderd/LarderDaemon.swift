@@ -201,6 +201,7 @@ extension LarderDaemon {
         var configuration = RealtimeServerConfiguration(
             data.map { .directory("\($0)/\(Self.realtimeFolder)") } ?? .memory)
         configuration.token = server.token
+        configuration.isReachable = !WebAccess.isLoopback(host)
         configuration.namespaces = server.limits.databases
         configuration.namespacesPerAddress = server.limits.databasesPerAddress
         configuration.idleTime = server.limits.idleTime

@@ -10,8 +10,8 @@ struct RulesOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Security rules of Realtime Databases (JSON): of all, or of one after its name, as in "
-                + "demo=rules.json. Repeatable. Without rules everything is allowed, with a token "
-                + "nothing without it.",
+                + "demo=rules.json. Repeatable. Without rules everything is allowed; with a token, or "
+                + "at an address that other machines reach, nothing but to administrators.",
             valueName: "file"))
     var rules: [String] = []
 

@@ -33,7 +33,7 @@ struct DocumentFilesTests {
         "reference": .reference(
             ResourceName("projects/p/databases/(default)/documents/cities/SF")),
         "point": .geoPoint(GeoPoint(latitude: -90, longitude: 180)),
-        "no vector": .vector(VectorValue([])), "vector": .vector([1, -2.5, .nan, -0.0]),
+        "vector": .vector([1, -2.5, .infinity, -0.0]),
         "no elements": .array([]), "elements": .array([.integer(1), .map(["a": .array([.null])])]),
         "no entries": .map([:]), "map": .map(["a": .map(["b": .map(["é": .bytes([1])])])]),
         "like bytes": .map(["$bytes": .string("aGVsbG8=")]),

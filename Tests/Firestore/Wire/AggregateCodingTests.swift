@@ -85,7 +85,7 @@ struct AggregateCodingTests {
             let message = request(set)
             expectError(.invalidArgument, words, { _ = try coder.decode(message) }, at: location)
         }
-        refuse("no query") { $0.queryType = nil }
+        refuse("Only structured aggregation queries") { $0.queryType = nil }
         refuse("Aggregations can not be empty") { $0.aggregations = [] }
         refuse("maximum number of aggregations allowed in an aggregation query is 5. Received: 6") {
             $0.aggregations = Array(repeating: $0.aggregations[0], count: 6)

@@ -21,7 +21,8 @@ struct QueryCodingTests {
         var count = 0
         while count < 1_000 {
             let query = random.planningQuery(fields, collections, names: names)
-            guard (try? query.validate()) != nil, query.disjunctionCount <= 30,
+            guard (try? query.validate()) != nil, (try? query.validateForService()) != nil,
+                query.disjunctionCount <= 30, !query.fieldFilters.contains(where: \.isOfNothing),
                 let request = try? coder.encode(running: QuerySelection(query))
             else { continue }
             count += 1
@@ -69,17 +70,82 @@ struct QueryCodingTests {
         let message = try coder.encode(QuerySelection(asked)).query
         #expect(message.where.unaryFilter.op.rawValue == number)
         #expect(try coder.decode(message, below: testRoot).query == asked)
-        // A comparison with them is another question, which matches as a list of them does.
-        let plain = query {
+        // A comparison with them is another question: nothing equals them, and everything but null
+        // is not equal to NaN.
+        let plain = try coder.decode(
+            comparison(op == .equal ? .equal : .notEqual, value, coder), below: testRoot
+        ).query
+        let isOfNaN = value != .null
+        let expected: Filter =
+            op == .notEqual && isOfNaN
+            ? .field(FieldFilter(try FieldPath("a"), .notEqual, .null)) : .or([])
+        #expect(plain == Query(asked.source, filters: [expected]))
+    }
+
+    private func comparison(
+        _ op: Google_Firestore_V1_StructuredQuery.FieldFilter.Operator, _ value: Value,
+        _ coder: MessageCoder
+    ) -> Google_Firestore_V1_StructuredQuery {
+        query {
             $0.where.fieldFilter.field.fieldPath = "a"
-            $0.where.fieldFilter.op = op == .equal ? .equal : .notEqual
+            $0.where.fieldFilter.op = op
             $0.where.fieldFilter.value = (try? coder.encode(value)) ?? .init()
         }
-        let list = FieldFilter(
-            try FieldPath("a"), op == .equal ? .in : .notIn, .array([value]))
-        #expect(
-            try coder.decode(plain, below: testRoot).query
-                == Query(asked.source, filters: [.field(list)]))
+    }
+
+    @Test("A comparison that can match nothing implies no order", arguments: 1...4)
+    func inequalitiesOfNothing(number: Int) throws {
+        let coder = try testCoder()
+        let op = try #require(
+            Google_Firestore_V1_StructuredQuery.FieldFilter.Operator(rawValue: number))
+        for value in [Value.null, .double(.nan)] {
+            let decoded = try coder.decode(comparison(op, value, coder), below: testRoot).query
+            #expect(decoded.filters == [.or([])] && decoded.orders.map(\.path) == [.documentID])
+        }
+        let one = try coder.decode(comparison(op, 1, coder), below: testRoot).query
+        #expect(one.orders.count == 2)
+    }
+
+    @Test("A comparison with null or NaN may stand beside lists and alternatives")
+    func comparisonsBesideLists() throws {
+        let coder = try testCoder()
+        for value in [Value.null, .double(.nan)] {
+            var message = comparison(.notEqual, value, coder)
+            let unequal = message.where
+            message.where = .with { filter in
+                filter.compositeFilter.op = .and
+                filter.compositeFilter.filters = [
+                    unequal,
+                    .with {
+                        $0.fieldFilter.field.fieldPath = "a"
+                        $0.fieldFilter.op = .in
+                        $0.fieldFilter.value.arrayValue.values = [.with { $0.integerValue = 1 }]
+                    },
+                ]
+            }
+            let query = try coder.decode(message, below: testRoot).query
+            try query.validate()
+            try query.validateForService()
+            message.where.compositeFilter.filters.append(unequal)
+            #expect(throws: LarderError.self) { try coder.decode(message, below: testRoot) }
+        }
+    }
+
+    @Test("A conjunction of nothing is true; a cursor without values is at an end of everything")
+    func emptyParts() throws {
+        let coder = try testCoder()
+        let all = query { $0.where.compositeFilter.op = .and }
+        #expect(try coder.decode(all, below: testRoot).query.filters.isEmpty)
+        for (isStart, before) in [(true, true), (true, false), (false, true), (false, false)] {
+            let message = query {
+                var cursor = Google_Firestore_V1_Cursor()
+                cursor.before = before
+                if isStart { $0.startAt = cursor } else { $0.endAt = cursor }
+            }
+            let query = try coder.decode(message, below: testRoot).query
+            #expect(query.filters == (isStart == before ? [] : [.or([])]))
+            #expect(query.start == nil && query.end == nil)
+        }
     }
 
     @Test("Filters are joined as they were")
@@ -219,5 +285,13 @@ extension QueryTarget {
     private static func parts(of filters: [Filter]) -> [Filter] {
         guard filters.count == 1, case .and(let parts) = filters[0] else { return filters }
         return Self.parts(of: parts)
+    }
+}
+
+extension FieldFilter {
+    /// True for a comparison with null or NaN, which is sent as another question.
+    fileprivate var isOfNothing: Bool {
+        value.isNullOrNaN
+            && [.lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual].contains(op)
     }
 }

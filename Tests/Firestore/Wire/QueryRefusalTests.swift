@@ -34,18 +34,25 @@ struct QueryRefusalTests {
         refuse(bad, "no condition") { $0.where = .init() }
         refuse(bad, "not a valid field path") { $0.where.fieldFilter.op = .equal }
         refuse(bad, "no field") { $0.where.unaryFilter.op = .isNan }
-        refuse(bad, "no filters") { $0.where.compositeFilter.op = .and }
+        refuse(bad, "at least one sub-filter") { $0.where.compositeFilter.op = .or }
+        refuse(bad, "Unsupported CompositeFilter operator") { $0.where.compositeFilter = .init() }
         refuse(bad, "unknown direction") {
             $0.orderBy = [.init()]
             $0.orderBy[0].field.fieldPath = "a"
             $0.orderBy[0].direction = .UNRECOGNIZED(3)
         }
-        refuse(bad, "no values") { $0.startAt = .init() }
-        refuse(bad, "a bound has 2 values") {
-            $0.endAt.values = [message { $0.integerValue = 1 }, message { $0.integerValue = 1 }]
+        refuse(bad, "Cursor has too many values") {
+            $0.endAt.values = [message { $0.integerValue = 1 }]
         }
-        refuse(bad, "must be a reference") { $0.endAt.values = [message { $0.integerValue = 1 }] }
+        let byName = Google_Firestore_V1_StructuredQuery.Order.with {
+            $0.field.fieldPath = "__name__"
+        }
+        refuse(bad, "must be a reference") {
+            $0.orderBy = [byName]
+            $0.endAt.values = [message { $0.integerValue = 1 }]
+        }
         refuse(bad, "not the name of a document") {
+            $0.orderBy = [byName]
             $0.startAt.values = [
                 message { $0.referenceValue = "projects/p/databases/e/documents/c/d" }
             ]
@@ -57,6 +64,25 @@ struct QueryRefusalTests {
             $0.startAt.values = [message { $0.integerValue = 1 }]
         }
         refuse(bad, "not a valid field path") { $0.select.fields = [.init()] }
+    }
+
+    @Test("A limit of nothing hides no broken rule")
+    func limitOfNothing() throws {
+        let coder = try testCoder()
+        let order = Google_Firestore_V1_StructuredQuery.Order.with { $0.field.fieldPath = "a" }
+        let name = Google_Firestore_V1_StructuredQuery.Order.with {
+            $0.field.fieldPath = "__name__"
+        }
+        for (orders, words) in [
+            ([order, order], "duplicate fields"), ([name, order], "more fields after the key"),
+        ] {
+            let message = query {
+                $0.limit.value = 0
+                $0.orderBy = orders
+            }
+            expectError(
+                .invalidArgument, words, { _ = try coder.decode(message, below: testRoot) })
+        }
     }
 
     @Test("Filters that break a rule are refused, with the reason")
@@ -80,7 +106,7 @@ struct QueryRefusalTests {
         refuse("unknown operator") { $0.fieldFilter.op = .unspecified }
         refuse("unknown operator") { $0.fieldFilter.op = .UNRECOGNIZED(99) }
         refuse("unknown operator") { $0 = condition }
-        refuse("unknown operator") {
+        refuse("Unsupported CompositeFilter operator") {
             $0.compositeFilter.filters = [$0]
         }
         refuse("no type") { $0.fieldFilter.clearValue() }
@@ -131,6 +157,6 @@ struct QueryRefusalTests {
         let coder = try testCoder()
         var request = Google_Firestore_V1_RunQueryRequest()
         request.parent = testRoot
-        expectError(.invalidArgument, "no query") { _ = try coder.decode(request) }
+        expectError(.invalidArgument, "only structured queries") { _ = try coder.decode(request) }
     }
 }

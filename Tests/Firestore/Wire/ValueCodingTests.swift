@@ -201,15 +201,15 @@ struct ValueCodingTests {
             $0.mapValue.fields = [entry(name, message { $0.integerValue = 1 })]
         }
         let vector = entry("__type__", message { $0.stringValue = "__vector__" })
-        refuse("a list of components") { $0.mapValue.fields = [vector] }
-        refuse("a list of components") {
+        refuse("missing key 'value'") { $0.mapValue.fields = [vector] }
+        refuse("missing key 'value'") {
             $0.mapValue.fields = [vector, entry("value", message { $0.stringValue = "" })]
         }
-        refuse("a list of components") {
+        refuse("extraneous entries") {
             let list = entry("value", message { $0.arrayValue = .init() })
             $0.mapValue.fields = [vector, list, entry("more", message { $0.integerValue = 1 })]
         }
-        refuse("not a double") {
+        refuse("values of type 'double'") {
             let list = message { $0.arrayValue.values = [message { $0.integerValue = 1 }] }
             $0.mapValue.fields = [entry("value", list), vector]
         }

@@ -43,7 +43,10 @@ final class RESTConversation {
         headers: [(name: String, value: String)] = []
     ) -> RESTResponse? {
         let outputs = Box<[RESTService.Output]>([])
-        let request = RESTRequest(method, target, headers: headers, body: Array(body.utf8))
+        guard
+            let request = try? RESTRequest(
+                method, target, headers: headers, body: Array(body.utf8))
+        else { return nil }
         let stream = service.serve(request) { output in outputs.withLock { $0.append(output) } }
         scheduler.drain()
         stream?.close()
@@ -87,10 +90,10 @@ final class TestStream {
     ) {
         self.conversation = conversation
         let outputs = outputs
-        let request = RESTRequest(
+        let request = try? RESTRequest(
             "GET", target, headers: headers + [("Accept", "text/event-stream")])
-        stream = conversation.service.serve(request) { output in
-            outputs.withLock { $0.append(output) }
+        stream = request.flatMap {
+            conversation.service.serve($0) { output in outputs.withLock { $0.append(output) } }
         }
         conversation.scheduler.drain()
     }

@@ -47,6 +47,8 @@ struct RESTRandomTests {
                 if random.oneIn(6) {
                     headers.append(("If-None-Match", random.pick(["null_etag", "x"])))
                 }
+                // The server refuses what is no request before it opens a database.
+                guard (try? RESTRequest(method, target)) != nil else { continue }
                 let response = try #require(
                     rest.send(method, target, body, headers: headers),
                     "\(method) \(target) \(random)")

@@ -1,7 +1,9 @@
 import Foundation
+import LarderCore
 import LarderRealtimeBackend
 import LarderRealtimeModel
 import LarderRealtimeREST
+import LarderRealtimeRules
 import LarderSharedTestSupport
 import Testing
 
@@ -73,6 +75,37 @@ struct RESTServiceTests {
         #expect(rest.text("DELETE", "/a.json") == "200 null")
         #expect(rest.text("DELETE", "/b.json?print=silent") == "204")
         #expect(rest.tree == "null")
+    }
+
+    @Test("a priority is read where it is written, with the rules of its node")
+    func priority() throws {
+        let rest = try conversation(
+            rules: #"{"rules":{"s":{".read":true,".write":true},"$any":{"$x":{".read":true}}}}"#)
+        #expect(rest.text("PUT", "/s.json", "1") == "200 1")
+        #expect(rest.text("GET", "/s/.priority.json") == "200 null")
+        #expect(rest.text("PUT", "/s/.priority.json", "7") == "200 7")
+        #expect(rest.text("GET", "/s/.priority.json") == "200 7")
+        #expect(rest.text("GET", "/s.json?format=export") == #"200 {".value":1,".priority":7}"#)
+        #expect(rest.text("DELETE", "/s/.priority.json") == "200 null")
+        #expect(rest.text("GET", "/s/.priority.json") == "200 null")
+        #expect(rest.text("GET", "/t/.priority.json").hasPrefix("401 "))
+        #expect(rest.text("GET", #"/s/.priority.json?orderBy="$key""#).hasPrefix("400 "))
+    }
+
+    @Test("a path that is not UTF-8 is refused", arguments: ["%FF", "%FE", "%C3", "a%80"])
+    func invalidText(key: String) throws {
+        let rest = try conversation()
+        #expect(rest.text("PUT", "/\(key).json", "1").hasPrefix("400 "))
+        #expect(throws: LarderError.self) { try RESTRequest("GET", "/a.json?orderBy=\(key)") }
+        #expect(rest.tree == "null")
+    }
+
+    @Test("a byte order mark is part of a key")
+    func byteOrderMark() throws {
+        let rest = try conversation()
+        #expect(rest.text("PUT", "/%EF%BB%BFx.json", "1") == "200 1")
+        #expect(rest.text("GET", "/x.json") == "200 null")
+        #expect(rest.text("GET", "/%EF%BB%BFx.json") == "200 1")
     }
 
     @Test("a post can stand for other methods")
@@ -320,7 +353,20 @@ struct RESTServiceTests {
                 == #"400 {"error":"the rules are invalid: line 1, column 22: /.read: the variable 'foo' is unknown"}"#
         )
         #expect(rest.text("DELETE", path + "?auth=owner").hasPrefix("405 "))
-        #expect(rest.text("GET", path + "?auth=owner&ns=other") == "200 null")
+        #expect(
+            rest.text("GET", path + "?auth=owner&format=strict") == """
+                200 {
+                  "rules" : {
+                    "a" : {
+                      ".read" : true
+                    }
+                  }
+                }
+                """)
+        #expect(rest.text("GET", path + "?auth=owner&format=x").hasPrefix("400 "))
+        let open = try SecurityRules(
+            String(rest.text("GET", path + "?auth=owner&ns=other").dropFirst(4)))
+        #expect(open.text.contains(".read") && open.text.contains(".write"))
         #expect(rest.text("GET", "/b.json?ns=other") == "200 null")
         #expect(rest.text("PUT", path + "?auth=owner&ns=other", #"{"rules":{}}"#).hasPrefix("200 "))
         #expect(rest.text("GET", "/b.json?ns=other").hasPrefix("401 "))

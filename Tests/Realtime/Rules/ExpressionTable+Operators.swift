@@ -192,13 +192,18 @@ extension ExpressionTable {
             ]),
         RuleSection(
             source: "reference: a rule is one boolean expression",
-            holds: ["true", " \n true \t ", "((((true))))"], fails: ["false"],
+            holds: [
+                "true", " \n true \t ", "((((true))))", "true // yes\n",
+                "/* no */ true // a\n && true",
+                "// no\ntrue",
+            ], fails: ["false", "false // || true\n"],
             invalid: [
                 "", " ", "7", "'foo'", "null", "['a']", "/a/", "query", "var foo = 8",
                 "true; false",
                 "auth.uid === '5'; auth.id === 5", "function() {}", "skies === 'blue'", "true)",
                 "(true",
-                "true,true", "#", "true // yes", "data[0] == 1", "root[$room]() == false",
+                "true,true", "#", "/* yes */", "true /* yes", "data[0] == 1",
+                "root[$room]() == false",
                 "root['exi' + 'sts']() == false", "undefined == null", "this == null", "True", "{}",
             ]),
         RuleSection(

@@ -183,8 +183,24 @@ struct NamespacesTests {
         try await self.write("10", to: try await again.use("kept"))
         try await again.close()
         #expect(exported("first") == text && exported("kept") == "10")
-        let imported = self.namespaces(.memory, limit: 5)
+        let imported = self.namespaces(.memory, limit: 9)
         try await imported.importTrees(from: directory.file("out"), logger)
+        // The console's names of files, and any name after that of the namespace.
+        try write("11", "demo-export.json")
+        try write("12", "seed.txt")
+        try await imported.importTrees(from: directory.file("demo-export.json"), logger)
+        #expect(tree(try await imported.use("demo")) == "11")
+        try await imported.importTrees(from: "other=\(directory.file("seed.txt"))", logger)
+        #expect(tree(try await imported.use("other")) == "12")
+        for name in ["a/b=", "=", "x=\(directory.file("absent"))"] {
+            await #expect(throws: LarderError.self) {
+                try await imported.importTrees(from: name, logger)
+            }
+        }
+        try write("13", "out/database_export/kept-export.json")
+        try await imported.importTrees(
+            from: directory.file("out/database_export/kept-export.json"), logger)
+        #expect(tree(try await imported.use("kept-export")) == "13")
         #expect(tree(try await imported.use("first")) == text)
         try await imported.close()
     }

@@ -18,15 +18,15 @@ extension SeededRandom {
             return .unlisten(query, tag: query.loadsAllData ? nil : below(1000))
         case 4: return .get(querySpec())
         case 5: return .put(path(), node(), hash: pick([nil, "", "hash"]))
-        case 6: return .merge(path(), pathValues())
+        case 6: return .merge(path(), updateValues())
         case 7: return .onDisconnectPut(path(), node())
-        case 8: return .onDisconnectMerge(path(), pathValues())
+        case 8: return .onDisconnectMerge(path(), updateValues())
         case 9: return .onDisconnectCancel(path())
         case 10:
             let write =
                 oneIn(2)
                 ? RealtimeRequest.put(path(), node(), hash: pick([nil, "hash"]))
-                : .merge(path(), pathValues())
+                : .merge(path(), updateValues())
             return .once(
                 WriteToken(client: "c\(below(9))", write: "7-1", answered: pick([[], ["6-1"]])),
                 write)
@@ -63,6 +63,11 @@ extension SeededRandom {
             if (try? candidate.checkDisjoint()) != nil { values = candidate }
         }
         return values
+    }
+
+    /// The nodes of a request: none of the location itself.
+    private mutating func updateValues() -> [PathValue] {
+        pathValues().filter { !$0.path.isEmpty }
     }
 
     /// Bytes with a few changed, removed, repeated or added.

@@ -65,6 +65,35 @@ struct HTTP1HandlerTests {
         #expect(!channel.isActive)
     }
 
+    @Test(
+        "a malformed request is answered with 400 and not served, and its connection closed",
+        arguments: [
+            "GET / HTTP/1.1\r\nHost : h\r\n\r\n", "GET /\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
+            "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na",
+            "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+        ])
+    func malformed(request: String) async throws {
+        let channel = try await connect()
+        _ = try? await channel.writeInbound(ByteBuffer(string: request))
+        let text = try await sent(channel)
+        #expect(text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"), "\(text)")
+        #expect(text.lowercased().contains("connection: close\r\n") && !channel.isActive)
+    }
+
+    @Test("a malformed request is answered after those before it")
+    func malformedBehind() async throws {
+        let channel = try await connect()
+        try await send("GET /a HTTP/1.1\r\n\r\n", to: channel)
+        _ = try? await channel.writeInbound(
+            ByteBuffer(string: "GET / HTTP/1.1\r\nHost : h\r\n\r\n"))
+        let (_, reply) = try #require(await server.next())
+        await reply.send(HTTPResponse(status: 200, contentType: "text/plain", text: "x"))
+        let text = try await sent(channel)
+        #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("HTTP/1.1 400 "))
+        #expect(!channel.isActive)
+    }
+
     @Test("pipelined requests are served in their order")
     func pipelines() async throws {
         let channel = try await connect()

@@ -175,8 +175,8 @@ struct HTTP2ConnectionTests {
         #expect(!client.channel.isActive)
     }
 
-    @Test("trailers of a request reset its stream, and no other")
-    func trailers() throws {
+    @Test("headers in a request that end nothing reset its stream, and no other")
+    func headersInRequest() throws {
         let client = try Peer()
         for id in [1, 3] as [HTTP2StreamID] { try client.open(id) }
         _ = try client.sent()

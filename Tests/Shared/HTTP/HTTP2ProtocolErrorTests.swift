@@ -70,6 +70,42 @@ struct HTTP2ProtocolErrorTests {
         #expect(last.isOfClient && last.reason.hasPrefix("connection ended: "))
     }
 
+    @Test("Frames on streams that the client has closed, and on skipped ones, end the connection")
+    func closedStreams() throws {
+        for (type, isReset) in [
+            (HTTP2Peer.Kind.data, true), (.headers, true), (.data, false), (.headers, false),
+        ] {
+            let client = try HTTP2Peer()
+            if isReset {
+                try client.open(1)
+                client.say(.reset, on: 1, payload: [0, 0, 0, 8])
+            } else {
+                try client.say(.headers, 5, on: 1, payload: client.headers())
+                _ = client.answer(0, on: 1)
+            }
+            _ = try client.sent()
+            client.say(type, 5, on: 1, payload: type == .data ? [1] : try client.headers())
+            #expect(try client.sent().last == "go away 5", "\(type) \(isReset)")
+            #expect(!client.channel.isActive)
+        }
+        let client = try HTTP2Peer()
+        try client.open(5)
+        client.say(.headers, 5, on: 3, payload: try client.headers())
+        #expect(try client.sent().last == "go away 1" && !client.channel.isActive)
+    }
+
+    @Test("What was on its way to a stream that the server has reset is ignored")
+    func resetStreams() throws {
+        let client = try HTTP2Peer { $0.headerBytes = 300 }
+        var headers = HTTP2Peer.request
+        headers.add(name: "x", value: String(repeating: "x", count: 100))
+        try client.say(.headers, 4, on: 1, payload: client.headers(headers))
+        try client.open(3)
+        _ = try client.sent()
+        client.say(.data, 1, on: 1, payload: [1])
+        #expect(try client.sent() == [] && client.channel.isActive)
+    }
+
     @Test("Nothing that a client sends does harm")
     func fuzz() throws {
         var random = SeededRandom()

@@ -57,6 +57,18 @@ struct HTTP2RequestTests {
                 data: .byteBuffer(ByteBuffer(repeating: 120, count: count)), endStream: isLast))
     }
 
+    @Test("trailers end the body of a request")
+    func trailers() async throws {
+        let channel = try await connect()
+        try await open("POST", isWhole: false, channel)
+        try await say(body(3, isLast: false), to: channel)
+        try await say(.headers(.init(headers: ["x-sum": "1"], endStream: true)), to: channel)
+        let (request, reply) = try #require(await server.next())
+        #expect(request.body.count == 3 && request[field: "x-sum"] == nil)
+        await reply.send(HTTPResponse(status: 200, contentType: "text/plain", text: "x"))
+        #expect(try await sent(channel).last == "1.")
+    }
+
     /// The frames of the stream that have been sent since the last call, in words.
     private func sent(_ channel: NIOAsyncTestingChannel) async throws -> [String] {
         // As the handler of HTTP/2 does at the end of a read, which is not in the pipeline here.

@@ -111,7 +111,8 @@ struct WebSocketHandlerTests {
             ("unmasked", 1002), ("reserved bit", 1002), ("unknown opcode", 1002),
             ("continuation of nothing", 1002), ("text within fragments", 1002),
             ("fragmented ping", 1002), ("long ping", 1002), ("long frame", 1009),
-            ("long message", 1009), ("absurd length", 1009),
+            ("long message", 1009), ("absurd length", 1009), ("no UTF-8", 1007),
+            ("no UTF-8 in fragments", 1007),
         ] as [(String, Int)])
     func violations(kind: String, code: Int) throws {
         let channel = try open()
@@ -127,6 +128,10 @@ struct WebSocketHandlerTests {
         case "fragmented ping": _ = try? channel.writeInbound(frame(0x09, []))
         case "long ping": _ = try? channel.writeInbound(frame(0x89, half))
         case "long frame": _ = try? channel.writeInbound(frame(0x81, half + half))
+        case "no UTF-8": _ = try? channel.writeInbound(frame(0x81, [0x61, 0xff]))
+        case "no UTF-8 in fragments":
+            try channel.writeInbound(frame(0x01, [0xed]))
+            _ = try? channel.writeInbound(frame(0x80, [0xa0, 0x80]))
         case "long message":
             try channel.writeInbound(frame(0x01, half))
             _ = try? channel.writeInbound(frame(0x80, half))
@@ -140,11 +145,32 @@ struct WebSocketHandlerTests {
         #expect(!channel.isActive && session.ends == 1)
     }
 
-    @Test("the client's end is answered")
-    func clientEnds() throws {
+    @Test("a character in two fragments, and a frame of the largest size, are received")
+    func wholeText() throws {
         let channel = try open()
-        try channel.writeInbound(frame(0x88, [3, 232]))
-        #expect(try sentBytes(channel) == [0x88, 2, 3, 232])
+        try channel.writeInbound(frame(0x01, [0xc3]))
+        try channel.writeInbound(frame(0x80, [0xa9]))
+        let largest = [UInt8](repeating: 97, count: WebSocketHandler.frameBytes)
+        try channel.writeInbound(frame(0x81, largest))
+        #expect(session.received == ["é", String(decoding: largest, as: UTF8.self)])
+        #expect(try sentBytes(channel) == [])
+        try close(channel)
+    }
+
+    /// The ends of clients, and the codes of the answers.
+    private static let ends: [([UInt8], Int)] = [
+        ([3, 232], 1000), ([3, 233] + Array("bye".utf8), 1001), ([], 1000), ([3, 239], 1007),
+        ([11, 184], 3000), ([19, 135], 4999),
+        // Codes that no client may send, a code cut off, and a reason that is no UTF-8.
+        ([0, 0], 1002), ([3, 231], 1002), ([3, 236], 1002), ([3, 237], 1002), ([3, 238], 1002),
+        ([3, 247], 1002), ([7, 207], 1002), ([19, 136], 1002), ([3], 1002), ([3, 232, 0xff], 1002),
+    ]
+
+    @Test("the client's end is answered with its code, or as a violation", arguments: ends)
+    func clientEnds(end: [UInt8], code: Int) throws {
+        let channel = try open()
+        try channel.writeInbound(frame(0x88, end))
+        #expect(try sentBytes(channel) == [0x88, 2, UInt8(code >> 8), UInt8(code & 255)])
         #expect(!channel.isActive && session.ends == 1)
     }
 

@@ -1,4 +1,6 @@
+import Foundation
 public import LarderModel
+import LarderQuery
 
 /// A measure of how near two vectors are.
 public enum DistanceMeasure: Hashable, Sendable {
@@ -9,29 +11,12 @@ public enum DistanceMeasure: Hashable, Sendable {
     /// The scalar product, which is larger for nearer vectors.
     case dotProduct
 
-    /// The measured value; nil where it is not defined: for the angle of a vector without length.
-    func value(_ left: [Double], _ right: [Double]) -> Double? {
+    fileprivate var measure: VectorMeasure {
         switch self {
-        case .euclidean:
-            return zip(left, right).reduce(0) { sum, pair in
-                let difference = pair.0 - pair.1
-                return sum + difference * difference
-            }.squareRoot()
-        case .cosine:
-            let lengths = (Self.product(left, left) * Self.product(right, right)).squareRoot()
-            return lengths > 0 ? 1 - Self.product(left, right) / lengths : nil
-        case .dotProduct:
-            return Self.product(left, right)
+        case .euclidean: .euclidean
+        case .cosine: .cosine
+        case .dotProduct: .dotProduct
         }
-    }
-
-    private static func product(_ left: [Double], _ right: [Double]) -> Double {
-        zip(left, right).reduce(0) { $0 + $1.0 * $1.1 }
-    }
-
-    /// True if the first value is that of a nearer vector.
-    func isNearer(_ left: Double, than right: Double) -> Bool {
-        self == .dotProduct ? left > right : left < right
     }
 }
 
@@ -84,21 +69,26 @@ extension Query {
             throw LarderError.invalidArgument(
                 "the vector needs components, and each must be finite")
         }
+        let measure = distanceMeasure.measure
         var found: [(index: Int, near: NearestDocument)] = []
         for (index, document) in try await getDocuments(source: source).documents.enumerated() {
             guard case .vector(let vector)? = document.document?.record?[path],
-                vector.components.count == target.count,
-                let distance = distanceMeasure.value(vector.components, target), !distance.isNaN
+                vector.components.count == target.count
             else { continue }
-            if let bound = distanceThreshold, distanceMeasure.isNearer(bound, than: distance) {
+            let distance = target.withUnsafeBufferPointer {
+                measure.distance($0, vector.components)
+            }
+            guard !distance.isNaN else { continue }
+            if let bound = distanceThreshold,
+                measure.order(distance, bound) == .orderedDescending
+            {
                 continue
             }
             found.append((index, NearestDocument(document: document, distance: distance)))
         }
         found.sort { left, right in
-            let (first, second) = (left.near.distance, right.near.distance)
-            if first == second { return left.index < right.index }
-            return distanceMeasure.isNearer(first, than: second)
+            let order = measure.order(left.near.distance, right.near.distance)
+            return order == .orderedSame ? left.index < right.index : order == .orderedAscending
         }
         return found.prefix(limit).map(\.near)
     }

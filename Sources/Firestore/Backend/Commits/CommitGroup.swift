@@ -235,3 +235,17 @@ extension SnapshotVersion {
                 unchecked: timestamp.seconds + Int64(carry), nanoseconds - carry * 1_000_000_000))
     }
 }
+
+extension CommitGroup {
+    /// The size of the pages of a store's tables that a commit of any size replaces, about.
+    static let baseBytes: Int64 = 32 << 10
+    /// That of the pages that each changed document replaces.
+    private static let changeBytes: Int64 = 8 << 10
+
+    /// The approximate size of what the group replaces in the store.
+    var replacedBytes: Int64 {
+        changes.reduce(Self.baseBytes) { size, change in
+            size + Self.changeBytes + Int64(change.before?.record?.memoryBytes ?? 0)
+        }
+    }
+}

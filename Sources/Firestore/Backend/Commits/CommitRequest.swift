@@ -123,8 +123,9 @@ extension Precondition {
 extension Mutation {
     /// Validates the mutation independently of the existing document.
     ///
-    /// - Throws: `invalidArgument` for reserved field names, pending server timestamps, nested
-    ///   arrays, transforms of a field and of one inside it, and operands that are not numbers.
+    /// - Throws: `invalidArgument` for reserved field names, pending server timestamps, arrays and
+    ///   vectors in arrays, vectors that are none of Firestore's, transforms of a field and of one
+    ///   inside it, and operands that are not numbers.
     func checkAcceptable() throws(LarderError) {
         switch operation {
         case .set(let record): try record.checkAcceptable()
@@ -189,13 +190,16 @@ extension Record {
     }
 
     private static func problem(with name: String) -> String? {
-        name.isReserved ? "the field name '\(name)' is reserved" : nil
+        FieldPath.isReserved(name) ? "the field name '\(name)' is reserved" : nil
     }
 
     private static func problem(in value: borrowing ValueView, isElement: Bool) -> String? {
         var problem: String?
         switch value.type {
         case .serverTimestamp: return "a pending server timestamp"
+        case .vector:
+            if isElement { return "Cannot convert a vector value in an array value." }
+            return value.withVector { $0.vectorProblem } ?? nil
         case .array:
             if isElement { return "an array directly in an array" }
             value.forEachElement { element in
@@ -215,15 +219,8 @@ extension Record {
 
 extension FieldPath {
     fileprivate func checkNotReserved() throws(LarderError) {
-        if let name = segments.first(where: \.isReserved) {
+        if let name = segments.first(where: FieldPath.isReserved) {
             throw .invalidArgument("the field name '\(name)' is reserved")
         }
-    }
-}
-
-extension String {
-    /// True for a name that begins and ends with two underscores and has characters between them.
-    fileprivate var isReserved: Bool {
-        utf8.count >= 5 && utf8.starts(with: "__".utf8) && utf8.reversed().starts(with: "__".utf8)
     }
 }

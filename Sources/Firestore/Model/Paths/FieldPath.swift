@@ -220,3 +220,12 @@ extension FieldPath {
         self.init(unchecked: segments)
     }
 }
+
+extension FieldPath {
+    /// True for a name that begins and ends with two underscores and has characters between them,
+    /// which fields of documents must not have.
+    package static func isReserved(_ name: String) -> Bool {
+        name.utf8.count >= 5 && name.utf8.starts(with: "__".utf8)
+            && name.utf8.reversed().starts(with: "__".utf8)
+    }
+}

@@ -63,6 +63,23 @@ public struct VectorValue: Sendable, ExpressibleByArrayLiteral, CustomStringConv
     }
 }
 
+extension Collection<Double> {
+    /// The largest number of components of a vector.
+    private static var maxComponents: Int { 2048 }
+
+    /// What is wrong with the number of a vector's components, in the words of Firestore's service.
+    package var vectorSizeProblem: String? {
+        if isEmpty { return "Cannot have a zero length vector." }
+        let limit = Self.maxComponents
+        return count > limit ? "Vectors must be at most \(limit) dimensions." : nil
+    }
+
+    /// Why the components cannot be stored as a vector, in the words of Firestore's service.
+    package var vectorProblem: String? {
+        vectorSizeProblem ?? (contains(where: \.isNaN) ? "Vector cannot contain NaN values." : nil)
+    }
+}
+
 extension VectorValue: Hashable, ObjectComparable {
     /// True if all components are equal, by Firestore's equality of doubles.
     public static func == (left: VectorValue, right: VectorValue) -> Bool {

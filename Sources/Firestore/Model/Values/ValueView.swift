@@ -93,6 +93,26 @@ public struct ValueView: ~Copyable {
     }
 }
 
+/// The components of a vector where it is stored, which need not be aligned.
+@usableFromInline
+package struct VectorComponents: RandomAccessCollection {
+    @usableFromInline let bytes: UnsafeRawBufferPointer
+
+    @usableFromInline
+    init(bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    @usableFromInline package var startIndex: Int { 0 }
+
+    @usableFromInline package var endIndex: Int { bytes.count / 8 }
+
+    @inlinable
+    package subscript(position: Int) -> Double {
+        bytes.loadUnaligned(fromByteOffset: 8 * position, as: Double.self)
+    }
+}
+
 // MARK: - Contents
 
 extension ValueView {
@@ -115,6 +135,20 @@ extension ValueView {
             }
         }
         return components.count == count ? VectorValue(components) : nil
+    }
+
+    /// Calls a closure with the components of a vector in place, valid only inside it; returns nil
+    /// without a call for another type.
+    @inlinable
+    package func withVector<R>(_ body: (VectorComponents) -> R) -> R? {
+        payload(ofType: .vector).map { body(VectorComponents(bytes: $0)) }
+    }
+
+    /// The bytes of a value after its tag; nil for another type.
+    @usableFromInline
+    func payload(ofType type: ValueType) -> UnsafeRawBufferPointer? {
+        guard self.type == type, count != nil else { return nil }
+        return UnsafeRawBufferPointer(rebasing: bytes.buffer.dropFirst())
     }
 
     /// A copy of the text of a string or reference; nil for types without content.

@@ -97,6 +97,10 @@ extension Value {
         switch self {
         case .serverTimestamp, .max:
             throw .invalidArgument("a query cannot compare with a pending value")
+        case .vector(let vector):
+            if let problem = vector.components.vectorSizeProblem {
+                throw .invalidArgument(problem)
+            }
         case .array(let values):
             for value in values {
                 if case .array = value, !allowsNestedArrays {

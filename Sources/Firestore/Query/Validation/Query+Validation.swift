@@ -176,7 +176,8 @@ extension Filter {
     fileprivate var hasOr: Bool {
         switch self {
         case .field: false
-        case .or: true
+        // An empty one stands for what matches nothing.
+        case .or(let filters): !filters.isEmpty
         case .and(let filters): filters.contains(where: \.hasOr)
         }
     }

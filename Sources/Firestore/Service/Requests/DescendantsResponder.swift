@@ -34,7 +34,7 @@ final class DescendantsResponder: PageSource {
         _ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext,
         _ memory: MemoryAccount?
     ) throws(LarderError) {
-        let query = request.structuredQuery
+        guard case .structuredQuery(let query)? = request.queryType else { return nil }
         guard query.from.count <= 1, query.from.allSatisfy(\.collectionID.isEmpty) else {
             return nil
         }

@@ -16,46 +16,36 @@ extension FirestoreService {
         return try await queries.run { () throws(LarderError) in
             let coder = database.coder()
             let (aggregates, selection) = try coder.decode(request)
-            var response = Google_Firestore_V1_RunAggregationQueryResponse()
-            if request.hasExplainOptions {
-                let execution = try database.backend.explain(selection.query)
-                response.explainMetrics.planSummary = .init(execution)
-                if !request.explainOptions.analyze { return response }
+            if request.hasExplainOptions, !request.explainOptions.analyze {
+                var response = Google_Firestore_V1_RunAggregationQueryResponse()
+                response.explainMetrics.planSummary = .init(
+                    try database.backend.explain(selection.query), of: selection)
+                return response
             }
             let time = try ReadTime(
                 ConsistencySelector(request.consistencySelector), database, coder)
-            let start = ContinuousClock.now
-            let (values, version) = try database.aggregates(aggregates, over: selection, time)
-            let metrics = response.explainMetrics
-            response = try coder.encode(
+            let (values, execution, version) = try database.aggregates(
+                aggregates, over: selection, time)
+            var response = try coder.encode(
                 values, of: aggregates, readTime: time.readTime(version))
             response.transaction = time.begun
-            if request.hasExplainOptions {
-                response.explainMetrics = metrics
-                response.explainMetrics.executionStats.resultsReturned = 1
-                response.explainMetrics.executionStats.readOperations = 1
-                response.explainMetrics.executionStats.executionDuration = .init(
-                    ContinuousClock.now - start)
+            if request.hasExplainOptions, let execution {
+                response.explainMetrics = .init(aggregating: execution, over: selection)
             }
             return response
         }
     }
 }
 
-extension Google_Protobuf_Duration {
-    /// The message of a duration, to the nanosecond.
-    fileprivate init(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        self.init(seconds: seconds, nanos: Int32(attoseconds / 1_000_000_000))
-    }
-}
-
 extension DatabaseContext {
-    /// Aggregations over the documents of a selection, and the version of the database.
+    /// Aggregations over the documents of a selection, their execution, and the version of the
+    /// database.
     fileprivate func aggregates(
         _ named: [NamedAggregate], over selection: QuerySelection, _ time: ReadTime
-    ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
-        let (values, version) = try backend.aggregates(
+    ) throws(LarderError) -> (
+        values: [Value], execution: QueryExecution?, version: SnapshotVersion
+    ) {
+        let (values, execution, version) = try backend.aggregates(
             named.map(\.aggregate), over: selection.query, offset: selection.offset,
             as: credentials, in: time.transaction, asOf: time.asOf, memory: origin?.memory)
         let bounded = zip(values, named).map { value, named -> Value in
@@ -65,6 +55,6 @@ extension DatabaseContext {
             guard case .integer(let count) = value, named.aggregate == .count else { return value }
             return .integer(min(count, named.upTo ?? .max))
         }
-        return (bounded, version)
+        return (bounded, execution, version)
     }
 }

@@ -34,7 +34,7 @@ extension FirestoreService {
 
 /// The documents of a request, as responses: existing ones first, as Cloud Firestore does.
 ///
-/// With a new transaction, or without documents, a response without a document comes first.
+/// With a new transaction, a response without a document comes first.
 private final class FoundDocuments: PageSource {
     private typealias Answer = Response<Google_Firestore_V1_BatchGetDocumentsResponse>
 
@@ -90,7 +90,7 @@ private final class FoundDocuments: PageSource {
         func begin(_ version: SnapshotVersion) throws(LarderError) {
             guard !hasBegun else { return }
             hasBegun = true
-            guard !time.begun.isEmpty || paths.isEmpty else { return }
+            guard !time.begun.isEmpty else { return }
             var first = Google_Firestore_V1_BatchGetDocumentsResponse()
             first.transaction = time.begun
             first.readTime = .init(time.readTime(version))

@@ -15,11 +15,75 @@ extension FirestoreService {
         async throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
     {
         try await read(request.parent) { [limits] (database, coder) throws(LarderError) in
+            guard !request.collectionID.isEmpty else {
+                return try Self.allDocuments(
+                    request, database, coder, maxBytes: limits.listPageBytes)
+            }
             let list = try DocumentList(request, database, coder, maxBytes: limits.listPageBytes)
             let size = try PageToken.size(request.pageSize, most: Self.maxPage)
             return try request.showMissing
                 ? list.pageWithMissing(size) : list.page(size)
         }
+    }
+}
+
+// MARK: - All collections
+
+extension FirestoreService {
+    /// A page of the documents in all collections of a document or the root, in the order of names.
+    ///
+    /// - Throws: `invalidArgument` for missing documents and other orders, as the service has it;
+    ///   `unimplemented` in a transaction.
+    private static func allDocuments(
+        _ request: Google_Firestore_V1_ListDocumentsRequest, _ database: DatabaseContext,
+        _ coder: MessageCoder, maxBytes: Int
+    ) throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse {
+        guard !request.showMissing else {
+            throw .invalidArgument("collection id must be set when show_missing is true")
+        }
+        let orders = try coder.decode(orderBy: request.orderBy)
+        guard orders.allSatisfy({ $0.path.isDocumentID && !$0.isDescending }) else {
+            throw .invalidArgument("kind is required for all orders except __key__ ascending")
+        }
+        let size = try PageToken.size(request.pageSize, most: maxPage)
+        let time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
+        guard time.transaction == nil else {
+            throw LarderError(
+                .unimplemented, "a list of all collections in a transaction is not implemented")
+        }
+        var range = DocumentNameRange()
+        if let values = try PageToken.values(request.pageToken, coder) {
+            guard case .reference(let name)? = values.first, let path = name.document,
+                values.count == 1
+            else { throw .invalidArgument("the page token belongs to another list") }
+            range.lower = .init(path, isInclusive: false)
+        }
+        let documents = database.backend.cursor(
+            .descendants(of: try coder.decode(parent: request.parent), directly: true, in: range),
+            as: database.credentials, asOf: time.asOf, memory: database.origin?.memory)
+        defer { documents.close() }
+        let mask = request.hasMask ? try coder.decode(request.mask) : nil
+        var response = Google_Firestore_V1_ListDocumentsResponse()
+        var (last, isWhole, hasMore, bytes) = (DocumentPath?.none, false, false, 0)
+        while !isWhole, !hasMore {
+            (_, isWhole) = try documents.next(maxBytes: maxBytes) {
+                _, path, document throws(LarderError) in
+                guard let document else { return }
+                guard response.documents.count < size, last == nil || bytes < maxBytes else {
+                    hasMore = true
+                    return
+                }
+                if let message = try coder.encode(document, mask: mask) {
+                    response.documents.append(message)
+                    (last, bytes) = (path, bytes + Int(document.record?.sizeBytes ?? 0))
+                }
+            }
+        }
+        if hasMore, let last {
+            let name = ResourceName(database: database.id, document: last)
+            response.nextPageToken = try PageToken.text([.reference(name)], coder)
+        }
+        return response
     }
 }
 
@@ -42,11 +106,6 @@ private struct DocumentList {
         self.database = database
         self.coder = coder
         self.maxBytes = maxBytes
-        guard !request.collectionID.isEmpty else {
-            throw LarderError(
-                .unimplemented,
-                "listing all collections is not implemented: the request needs a collection ID")
-        }
         guard !request.showMissing || request.orderBy.isEmpty else {
             throw LarderError(.invalidArgument, "show_missing cannot be combined with order_by")
         }

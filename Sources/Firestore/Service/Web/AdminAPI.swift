@@ -1,5 +1,6 @@
 import Foundation
 import LarderBackend
+import LarderCore
 import LarderHTTP
 import LarderModel
 import LarderWire
@@ -58,7 +59,7 @@ struct AdminAPI: Sendable {
 
     private func deleteDocuments(_ name: String) async -> HTTPResponse {
         do throws(LarderError) {
-            guard let name = name.removingPercentEncoding else {
+            guard let name = PercentText.decoded(name) else {
                 throw LarderError(.invalidArgument, "the path is not percent-encoded UTF-8")
             }
             let resource = String(name.dropLast(Self.suffix.count))

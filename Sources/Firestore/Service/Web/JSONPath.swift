@@ -1,4 +1,4 @@
-import Foundation
+import LarderCore
 
 /// The path of a request of the HTTP API: a resource, and a custom method for some.
 ///
@@ -58,7 +58,7 @@ struct JSONPath: Equatable {
         guard part.contains("%") else { return String(part) }
         // A slash would be a boundary of segments.
         let kept = part.replacing("%2F", with: "%252F").replacing("%2f", with: "%252f")
-        return kept.removingPercentEncoding
+        return PercentText.decoded(kept)
     }
 }
 
@@ -100,7 +100,7 @@ struct JSONQuery: Equatable {
     }
 
     private static func decoded(_ text: Substring) -> String? {
-        text.replacing("+", with: " ").removingPercentEncoding
+        PercentText.decoded(text, isForm: true)
     }
 
     private static func camelCase(_ name: String) -> String {

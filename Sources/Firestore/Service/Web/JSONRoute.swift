@@ -27,6 +27,7 @@ struct JSONRoute: Sendable {
         body: @escaping JSONBody<Request> = { _, _ in }, parameters: JSONParameters<Request> = [:],
         _ bind: @escaping @Sendable (inout Request, JSONPath) -> Void
     ) {
+        Google_Rpc_Status.registerDetails()
         self.method = method
         self.isStream = isStream
         encode = { (http, path) throws(RPCError) in

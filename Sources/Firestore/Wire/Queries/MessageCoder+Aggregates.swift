@@ -50,7 +50,7 @@ extension MessageCoder {
     {
         let message = request.structuredAggregationQuery
         guard case .structuredQuery(let query)? = message.queryType else {
-            throw .invalidArgument("the request has no query")
+            throw .invalidArgument("Only structured aggregation queries are supported.")
         }
         // The messages here and below are Firestore's, which applications match.
         guard !message.aggregations.isEmpty else {

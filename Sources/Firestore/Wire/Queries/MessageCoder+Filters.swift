@@ -53,21 +53,38 @@ extension MessageCoder {
     }
 }
 
-extension MessageCoder {
-    /// Decodes a filter as a list of conjuncts.
+/// The filters of a request, all of which must match.
+struct DecodedFilters {
+    /// The filters as they were sent, to be validated.
+    var sent: [Filter] = []
+    /// The filters that match what the service matches.
     ///
-    /// - Parameter budget: the number of filters allowed; decremented for each.
+    /// Comparisons with null and NaN, which are tested by unary filters, match as with a value that
+    /// equals nothing. Those that match nothing imply no order.
+    var evaluated: [Filter] = []
+}
+
+extension MessageCoder {
+    /// Decodes a filter as lists of conjuncts.
+    ///
+    /// - Parameter budget: the number of filters allowed.
     func decode(
-        _ message: Google_Firestore_V1_StructuredQuery.Filter, budget: inout Int
-    ) throws(LarderError) -> [Filter] {
-        switch try filter(message, budget: &budget) {
-        case .and(let filters): filters
-        case let filter: [filter]
-        }
+        _ message: Google_Firestore_V1_StructuredQuery.Filter, budget: Int
+    ) throws(LarderError) -> DecodedFilters {
+        var left = budget
+        let sent = Self.conjuncts(try filter(message, &left, isEvaluated: false))
+        left = budget
+        let evaluated = Self.conjuncts(try filter(message, &left, isEvaluated: true))
+        return DecodedFilters(sent: sent, evaluated: evaluated)
+    }
+
+    private static func conjuncts(_ filter: Filter) -> [Filter] {
+        if case .and(let filters) = filter { filters } else { [filter] }
     }
 
     private func filter(
-        _ message: Google_Firestore_V1_StructuredQuery.Filter, budget: inout Int
+        _ message: Google_Firestore_V1_StructuredQuery.Filter, _ budget: inout Int,
+        isEvaluated: Bool
     ) throws(LarderError) -> Filter {
         budget -= 1
         guard budget >= 0 else {
@@ -76,21 +93,39 @@ extension MessageCoder {
         }
         switch message.filterType {
         case nil: throw .invalidArgument("a filter has no condition")
-        case .fieldFilter(let filter): return .field(try decode(filter))
+        case .fieldFilter(let message):
+            let filter = try decode(message)
+            return isEvaluated ? Self.evaluated(filter) : .field(filter)
         case .unaryFilter(let filter): return .field(try decode(filter))
         case .compositeFilter(let composite):
-            guard !composite.filters.isEmpty else {
-                throw .invalidArgument("a composite filter has no filters")
-            }
             let filters = try composite.filters.map { part throws(LarderError) in
-                try filter(part, budget: &budget)
+                try filter(part, &budget, isEvaluated: isEvaluated)
             }
             switch composite.op {
             case .and: return .and(filters)
-            case .or: return .or(filters)
+            case .or:
+                guard !filters.isEmpty else {
+                    throw .invalidArgument("Composite filter must have at least one sub-filter.")
+                }
+                return .or(filters)
             case .unspecified, .UNRECOGNIZED:
-                throw .invalidArgument("a composite filter has an unknown operator")
+                throw .invalidArgument("Unsupported CompositeFilter operator.")
             }
+        }
+    }
+
+    /// What a comparison with a value matches that may be null or NaN.
+    private static func evaluated(_ filter: FieldFilter) -> Filter {
+        guard filter.value.isNullOrNaN else { return .field(filter) }
+        switch (filter.op, filter.value) {
+        case (.notEqual, .double):
+            // Everything but null is not equal to NaN.
+            return .field(FieldFilter(filter.path, .notEqual, .null))
+        case (.lessThan, _), (.lessThanOrEqual, _), (.equal, _), (.notEqual, _),
+            (.greaterThanOrEqual, _), (.greaterThan, _):
+            return .or([])
+        case (.arrayContains, _), (.arrayContainsAny, _), (.in, _), (.notIn, _):
+            return .field(filter)
         }
     }
 
@@ -107,11 +142,6 @@ extension MessageCoder {
                 "'\(op.rawValue)' has \(values.count) values; the limit is \(limit)")
         }
         if path.isDocumentID { try checkNames(in: value) }
-        // Null and NaN are tested by unary filters. A comparison with them matches like a list with
-        // only that value.
-        if value.isNullOrNaN, op == .equal || op == .notEqual {
-            return FieldFilter(path, op == .equal ? .in : .notIn, .array([value]))
-        }
         return FieldFilter(path, op, value)
     }
 

@@ -10,9 +10,9 @@ extension MessageCoder {
         throws(LarderError) -> QuerySelection
     {
         guard case .structuredQuery(let query)? = request.queryType else {
-            throw .invalidArgument("the request has no query")
+            throw .invalidArgument("only structured queries are supported")
         }
-        return try decode(query, below: request.parent)
+        return try decode(query, below: request.parent, allowsNearest: true)
     }
 
     /// Decodes a query.
@@ -20,37 +20,44 @@ extension MessageCoder {
     /// - Parameters:
     ///   - message: the query.
     ///   - parent: the name of the parent document, or of the root.
-    /// - Throws: `invalidArgument` for an invalid query; `unimplemented` for a query of all
-    ///   collections, of a collection group below a document, or for nearest vectors.
-    package func decode(_ message: Google_Firestore_V1_StructuredQuery, below parent: String)
-        throws(LarderError) -> QuerySelection
-    {
-        guard !message.hasFindNearest else { throw .unimplemented("a search for nearest vectors") }
+    ///   - allowsNearest: true if the query may search for nearest vectors.
+    /// - Throws: `invalidArgument` for an invalid query, as the service refuses it; `unimplemented`
+    ///   for a query of all collections, of a collection group below a document, or for nearest
+    ///   vectors.
+    package func decode(
+        _ message: Google_Firestore_V1_StructuredQuery, below parent: String,
+        allowsNearest: Bool = false
+    ) throws(LarderError) -> QuerySelection {
+        guard allowsNearest || !message.hasFindNearest else {
+            throw .unimplemented("a search for nearest vectors in this request")
+        }
         guard message.offset >= 0, !message.hasLimit || message.limit.value >= 0 else {
             throw .invalidArgument("the limit or offset of a query is negative")
         }
         let parent = try decode(parent: parent)
         var query = Query(try source(message.from, below: parent))
         query.explicitOrders = try orders(message.orderBy)
+        var filters = DecodedFilters()
         if message.hasWhere {
-            var budget =
-                limits.maxQueryParts - query.explicitOrders.count - (parent == nil ? 0 : 1)
-            query.filters = try decode(message.where, budget: &budget)
+            filters = try decode(
+                message.where,
+                budget: limits.maxQueryParts - query.explicitOrders.count - (parent == nil ? 0 : 1))
         }
+        query.filters = filters.sent
         let isEmpty = message.hasLimit && message.limit.value == 0
         if message.hasLimit, !isEmpty { query.limit = .first(Int(message.limit.value)) }
-        if message.hasStartAt { query.start = try bound(message.startAt, isStart: true) }
-        if message.hasEndAt { query.end = try bound(message.endAt, isStart: false) }
+        // The messages here and below are Firestore's.
+        for cursor in [message.startAt, message.endAt]
+        where cursor.values.count > message.orderBy.count {
+            throw .invalidArgument("Cursor has too many values.")
+        }
+        if message.hasStartAt { try read(message.startAt, isStart: true, &query.start, &filters) }
+        if message.hasEndAt { try read(message.endAt, isStart: false, &query.end, &filters) }
         try query.validate()
         for bound in [query.start, query.end].compactMap(\.self) {
             for (value, order) in zip(bound.values, query.orders) where order.path.isDocumentID {
                 try checkNames(in: value)
             }
-        }
-        // The messages here and below are Firestore's.
-        for cursor in [message.startAt, message.endAt]
-        where cursor.values.count > message.orderBy.count {
-            throw .invalidArgument("Cursor has too many values.")
         }
         let disjunctionCount = query.disjunctionCount
         guard disjunctionCount <= limits.maxDisjunctions else {
@@ -58,8 +65,23 @@ extension MessageCoder {
                 "Too many disjunctions after normalization. Result had \(disjunctionCount) "
                     + "disjunctions which is more than the maximum of \(limits.maxDisjunctions)")
         }
+        query.filters = filters.evaluated
+        try query.validateForService()
         return QuerySelection(
-            query, offset: Int(message.offset), mask: try mask(message), isEmpty: isEmpty)
+            query, offset: Int(message.offset), mask: try mask(message), isEmpty: isEmpty,
+            nearest: try nearest(message))
+    }
+
+    /// Reads a cursor; one without values is before or after all documents.
+    private func read(
+        _ cursor: Google_Firestore_V1_Cursor, isStart: Bool, _ bound: inout Bound?,
+        _ filters: inout DecodedFilters
+    ) throws(LarderError) {
+        if !cursor.values.isEmpty {
+            bound = try self.bound(cursor, isStart: isStart)
+        } else if cursor.before != isStart {
+            filters.evaluated.append(.or([]))
+        }
     }
 
     private func source(

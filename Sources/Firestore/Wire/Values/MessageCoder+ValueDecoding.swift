@@ -121,14 +121,17 @@ extension VectorValue {
             return type == Self.typeText
         }
         guard isVector else { return nil }
-        guard map.fields.count == 2,
-            let list = map.fields.first(where: { $0.key == Self.componentsName }),
+        // The messages here and below are Firestore's.
+        guard let list = map.fields.first(where: { $0.key == Self.componentsName }),
             case .arrayValue(let array)? = list.value.valueType
-        else { throw .invalidArgument("a vector must consist of a list of components") }
+        else { throw .invalidArgument("Vector map is missing key '\(Self.componentsName)'.") }
+        guard map.fields.count == 2 else {
+            throw .invalidArgument("Vector Value map has extraneous entries.")
+        }
         self.init(
             try array.values.map { element throws(LarderError) in
                 guard case .doubleValue(let component)? = element.valueType else {
-                    throw .invalidArgument("a component of a vector is not a double")
+                    throw .invalidArgument("Vector must only contain values of type 'double'")
                 }
                 return component
             })

@@ -96,8 +96,7 @@ struct DatabaseLocation: Hashable, Sendable {
 
     /// Text with `+` for a space and percent encoding; as it is where the encoding is broken.
     private static func decoded(_ text: Substring) -> String {
-        let spaced = text.replacing("+", with: " ")
-        return spaced.removingPercentEncoding ?? String(spaced)
+        PercentText.decoded(text, isForm: true) ?? String(text.replacing("+", with: " "))
     }
 
     /// The URL of a path.

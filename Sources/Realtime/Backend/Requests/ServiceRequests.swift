@@ -45,8 +45,10 @@ extension RealtimeBackend {
         settings.securityRules(of: namespace)
     }
 
-    /// Reads a query, which needs an index unless the user is an administrator or there are no
-    /// security rules.
+    /// Reads a query.
+    ///
+    /// The query needs an index unless the user is an administrator or there are no security rules.
+    /// A path that ends in `.priority` is read as a priority.
     package func read(
         _ query: QuerySpec, as user: RealtimeUser?, in namespace: String = defaultNamespace,
         _ completion: @escaping @Sendable (Result<ReadResult, LarderError>) -> Void
@@ -104,7 +106,7 @@ extension TreeServer {
 
     private func read(_ query: QuerySpec, as user: RealtimeUser?) -> ReadResult {
         do throws(LarderError) {
-            try query.validate()
+            try query.validate(allowsPriority: query.isDefault)
         } catch {
             return .invalid(error.message)
         }

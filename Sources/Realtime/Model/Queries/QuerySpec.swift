@@ -15,8 +15,10 @@ package struct QuerySpec: Hashable, Sendable {
     package var loadsAllData: Bool { parameters.loadsAllData }
 
     /// Throws `invalidArgument` if the path, or that of the order, is invalid.
-    package func validate() throws(LarderError) {
-        try path.validate()
+    ///
+    /// - Parameter allowsPriority: true if the path may end in `.priority`.
+    package func validate(allowsPriority: Bool = false) throws(LarderError) {
+        try path.validate(allowsPriority: allowsPriority)
         if case .child(let path) = parameters.index { try path.validate() }
     }
 

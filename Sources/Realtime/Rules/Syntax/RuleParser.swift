@@ -36,7 +36,7 @@ struct RuleParser {
     }
 
     private mutating func advance() throws(RulesFailure) {
-        offset = scanner.skipSpace()
+        offset = try scanner.skipSpace()
         token = try scanner.next()
     }
 

@@ -46,7 +46,7 @@ enum RuleSymbol: String {
     case dot = "."
 }
 
-/// The tokens of an expression, one after the other.
+/// The tokens of an expression, one after the other, without its comments.
 struct RuleScanner {
     private let bytes: [UInt8]
     /// The offset after the last token.
@@ -60,15 +60,34 @@ struct RuleScanner {
 
     private func byte(at offset: Int) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    /// Skips space; returns the offset of the next token.
-    mutating func skipSpace() -> Int {
-        while let byte, byte == 0x20 || (0x09...0x0D).contains(byte) { offset += 1 }
+    /// Skips space and comments; returns the offset of the next token.
+    mutating func skipSpace() throws(RulesFailure) -> Int {
+        while let byte {
+            switch byte {
+            case 0x20, 0x09...0x0D: offset += 1
+            case UInt8(ascii: "/") where self.byte(at: offset + 1) == UInt8(ascii: "/"):
+                while let byte = self.byte, byte != 0x0A { offset += 1 }
+            case UInt8(ascii: "/") where self.byte(at: offset + 1) == UInt8(ascii: "*"):
+                try skipComment()
+            default: return offset
+            }
+        }
         return offset
+    }
+
+    private mutating func skipComment() throws(RulesFailure) {
+        let start = offset
+        offset += 2
+        while byte != UInt8(ascii: "*") || byte(at: offset + 1) != UInt8(ascii: "/") {
+            guard byte != nil else { throw RulesFailure(start, "the comment has no end") }
+            offset += 1
+        }
+        offset += 2
     }
 
     /// Reads the next token.
     mutating func next() throws(RulesFailure) -> RuleToken {
-        let start = skipSpace()
+        let start = try skipSpace()
         guard let byte else { return .end }
         if byte.isLetter || byte == UInt8(ascii: "$") { return .name(readName()) }
         if byte.isDigit || byte == UInt8(ascii: ".") && self.byte(at: start + 1)?.isDigit == true {

@@ -1,4 +1,4 @@
-/// A reader of rules files: JSON with comments, and with line breaks inside strings.
+/// A reader of rules files: JSON with comments, trailing commas, and line breaks inside strings.
 ///
 /// Other readers of JSON report no places inside of strings, where most of a rules file is.
 struct RulesReader {
@@ -104,7 +104,10 @@ struct RulesReader {
         try open()
         try skipSpace()
         while byte != UInt8(ascii: "]") {
-            if !elements.isEmpty { try readComma(orEnd: "]") }
+            if !elements.isEmpty {
+                try readComma(orEnd: "]")
+                if byte == UInt8(ascii: "]") { break }
+            }
             elements.append(try readValue())
             try skipSpace()
         }
@@ -118,7 +121,10 @@ struct RulesReader {
         try open()
         try skipSpace()
         while byte != UInt8(ascii: "}") {
-            if !members.isEmpty { try readComma(orEnd: "}") }
+            if !members.isEmpty {
+                try readComma(orEnd: "}")
+                if byte == UInt8(ascii: "}") { break }
+            }
             guard byte == UInt8(ascii: "\"") else { throw failure("expected a name in quotes") }
             let name = try readString()
             guard names.insert(name.bytes).inserted else {

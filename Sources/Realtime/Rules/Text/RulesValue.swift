@@ -1,3 +1,5 @@
+import LarderCore
+
 /// A JSON value of a rules file, with its place.
 struct RulesValue {
     enum Kind {
@@ -12,6 +14,20 @@ struct RulesValue {
     let kind: Kind
     /// The offset of the value's first byte in the file.
     let offset: Int
+}
+
+extension RulesValue {
+    /// The value as JSON; null for what is no rule.
+    var json: JSONValue {
+        switch kind {
+        case .boolean(let flag): .boolean(flag)
+        case .string(let text): .string(text.string)
+        case .array(let elements): .array(elements.map(\.json))
+        case .object(let members):
+            .object(members.map { JSONMember($0.name.string, $0.value.json) })
+        case .other: .null
+        }
+    }
 }
 
 /// A member of an object.

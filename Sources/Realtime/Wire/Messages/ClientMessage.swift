@@ -167,10 +167,12 @@ extension RequestMessage {
         case "g": return .get(try queryAndTag().query)
         case "p":
             return try once(
-                .put(try body.path("p"), try body.node("d"), hash: try body.optionalText("h")))
-        case "m": return try once(.merge(try body.path("p"), try body.pathValues("d")))
-        case "o": return .onDisconnectPut(try body.path("p"), try body.node("d"))
-        case "om": return .onDisconnectMerge(try body.path("p"), try body.pathValues("d"))
+                .put(
+                    try body.path("p"), try body.requiredNode("d"), hash: try body.optionalText("h")
+                ))
+        case "m": return try once(.merge(try body.path("p"), try body.updateValues("d")))
+        case "o": return .onDisconnectPut(try body.path("p"), try body.requiredNode("d"))
+        case "om": return .onDisconnectMerge(try body.path("p"), try body.updateValues("d"))
         case "oc": return .onDisconnectCancel(try body.path("p"))
         case "s": return .statistics(try counters())
         default:

@@ -60,6 +60,14 @@ extension JSONValue {
         return members
     }
 
+    /// The node in the export format of a field.
+    ///
+    /// - Throws: `invalidArgument` if the field is missing: an empty node is null.
+    func requiredNode(_ name: String) throws(LarderError) -> Node {
+        guard self[name] != nil else { throw .invalidMessage("'\(name)' is missing") }
+        return try node(name)
+    }
+
     /// The node in the export format of a field; the empty one if the field is missing.
     func node(_ name: String) throws(LarderError) -> Node {
         try Node(exported: self[name] ?? .null)
@@ -85,6 +93,15 @@ extension JSONValue {
                 PathValue(try TreePath(wire: member.name), try Node(exported: member.value)))
         }
         try values.checkDisjoint()
+        return values
+    }
+
+    /// The nodes of an update: like ``pathValues(_:)``, but none of the location itself.
+    func updateValues(_ name: String) throws(LarderError) -> [PathValue] {
+        let values = try pathValues(name)
+        guard !values.contains(where: \.path.isEmpty) else {
+            throw .invalidMessage("'\(name)' has an empty path")
+        }
         return values
     }
 

@@ -111,4 +111,28 @@ struct CommitRequestTests {
         #expect(try code("a.b", "a.c", "a-") == nil)
         #expect(try code("n.b", "n.bc", "n") == .invalidArgument)
     }
+
+    @Test("vectors are those of the service: of 1 to 2,048 numbers, and in no array")
+    func vectors() throws {
+        func message(_ value: Value) throws -> String? {
+            do {
+                _ = try TestBackend().commit(.set("c/a", ["v": value]))
+                return nil
+            } catch let error as LarderError {
+                #expect(error.kind == .invalidArgument)
+                return error.message
+            }
+        }
+        func vector(_ components: [Double]) -> Value { .vector(VectorValue(components)) }
+        let largest = vector([Double](repeating: 1, count: 2_048))
+        #expect(try message(largest) == nil)
+        #expect(try message(vector([-.infinity])) == nil)
+        #expect(try message(.map(["m": vector([1])])) == nil)
+        #expect(try message(.array([.map(["m": vector([1])])])) == nil)
+        #expect(try message(vector([]))?.contains("zero length vector") == true)
+        let longer = vector([Double](repeating: 1, count: 2_049))
+        #expect(try message(longer)?.contains("at most 2048 dimensions") == true)
+        #expect(try message(.map(["m": vector([1, .nan])]))?.contains("NaN") == true)
+        #expect(try message(.array([vector([1])]))?.contains("in an array") == true)
+    }
 }

@@ -3,6 +3,7 @@ import LarderBackend
 import LarderModel
 import LarderQuery
 import LarderRemote
+import LarderSharedTestSupport
 import LarderTestSupport
 import Testing
 
@@ -106,6 +107,48 @@ struct SnapshotHistoryTests {
         #expect(counts.values == [4])
     }
 
+    @Test("The past reaches back an hour, as long as what only it contains is small enough")
+    func reach() throws {
+        var configuration = BackendConfiguration(project: "p")
+        configuration.historyCount = 400
+        configuration.historyBytes = 3 << 20
+        configuration.clock = { [clock] in clock.timestamp }
+        configuration.enqueue = { [scheduler] in scheduler.run($0) }
+        let backend = try Backend(configuration)
+        func set(_ text: String) throws -> SnapshotVersion {
+            let answers = Answers<CommitResponse>()
+            backend.commit([try .set("c/a", ["t": .string(text)])], as: Credentials()) {
+                answers.add($0)
+            }
+            scheduler.drain()
+            return try #require(try answers.all.first?.get()).commitVersion
+        }
+        func text(asOf moment: SnapshotVersion) throws -> Value? {
+            let (readings, _) = try backend.documents(
+                at: [DocumentPath("c/a")], as: Credentials(), asOf: moment)
+            guard case .found(let record, _)? = readings.first?.contents else { return nil }
+            return record.fields["t"]
+        }
+        // Many small commits, for an hour.
+        var versions: [SnapshotVersion] = []
+        for number in 0..<100 {
+            clock.advance(by: .seconds(60))
+            versions.append(try set("\(number)"))
+        }
+        #expect(try text(asOf: versions[41]) == .string("41"))
+        let error = #expect(throws: LarderError.self) { try text(asOf: versions[30]) }
+        #expect(error?.kind == .failedPrecondition)
+        #expect(error?.message.contains("reads go back to \(versions[39])") == true)
+        // Large documents leave room for fewer.
+        var random = SeededRandom()
+        for _ in 0..<14 {
+            let text = (0..<90_000).map { _ in String(random.below(1 << 30), radix: 36) }.joined()
+            versions.append(try set(String(text.prefix(500_000))))
+        }
+        #expect(throws: LarderError.self) { try text(asOf: versions[99]) }
+        #expect(try text(asOf: versions[versions.count - 6]) != nil, "\(random)")
+    }
+
     @Test("Commits that are refused make none forgotten")
     func refused() throws {
         clock.advance(by: .seconds(1))
@@ -141,13 +184,13 @@ struct SnapshotHistoryTests {
         #expect(try number(asOf: moment) == 1)
     }
 
-    @Test("A commit makes those forgotten that are a minute old")
+    @Test("A commit makes those forgotten that are an hour old")
     func age() throws {
         let first = try set(1)
-        clock.advance(by: .seconds(50))
+        clock.advance(by: .seconds(3_000))
         let second = try set(2)
         #expect(try number(asOf: first) == 1)
-        clock.advance(by: .seconds(50))
+        clock.advance(by: .seconds(3_000))
         _ = try set(3)
         #expect(code { _ = try number(asOf: first) } == .failedPrecondition)
         #expect(try number(asOf: second) == 2)

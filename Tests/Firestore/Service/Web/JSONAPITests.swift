@@ -237,6 +237,28 @@ struct JSONAPITests {
         #expect(result?["integerValue"]?.text == "3")
     }
 
+    @Test("a malformed write of a batch fails alone, with the reason")
+    func batchWithMalformedWrite() async throws {
+        let body = """
+            {"writes":[{"update":{"name":"x","fields":{}}},\
+            {"update":{"name":"\(database)/documents/c/d"}},\
+            {"delete":"\(database)/documents/c/e","currentDocument":{"exists":true}}]}
+            """
+        let batch = try await answer("POST", ":batchWrite", body)
+        let codes = batch["status"]?.elements.map { $0["code"] }
+        #expect(codes == [.integer(3), nil, .integer(5)])
+        #expect(batch["status"]?.elements[0]["message"]?.text?.isEmpty == false)
+        #expect(try await answer("GET", "/c/d")["updateTime"] != nil)
+    }
+
+    @Test("a batch of no documents has no responses, except for a new transaction")
+    func emptyBatch() async throws {
+        #expect(try await answer("POST", ":batchGet", #"{"documents":[]}"#).elements.isEmpty)
+        let begun = try await answer(
+            "POST", ":batchGet", #"{"newTransaction":{"readOnly":{}}}"#)
+        #expect(begun.elements.count == 1 && begun.elements[0]["transaction"] != nil)
+    }
+
     @Test("many results come in parts")
     func parts() async throws {
         let test = test

@@ -35,6 +35,8 @@ struct JSONPathTests {
     @Test("segments are percent-encoded, except for slashes")
     func encoding() throws {
         #expect(try #require(path("/c/%C3%BC%20+")).segments == ["c", "ü +"])
+        let marked = try #require(path("/c/%EF%BB%BFx")).segments[1]
+        #expect(Array(marked.utf8) == [0xef, 0xbb, 0xbf, 120])
         #expect(try #require(path("/c/a%2Fb%2fc%25")).segments == ["c", "a%2Fb%2fc%"])
         #expect(
             JSONPath("/v1/projects/p/databases/%28default%29/documents", methods: [])?.database

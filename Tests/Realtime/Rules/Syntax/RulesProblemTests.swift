@@ -31,6 +31,40 @@ struct RulesProblemTests {
                 ])
     }
 
+    @Test("trailing commas of objects and lists are accepted, others are not")
+    func trailingCommas() {
+        #expect(
+            problems(
+                #"{"rules": {".read": "now < 1", ".indexOn": ["a", "b",], "c": {".write": true,},},}"#
+            )
+                == [])
+        for text in [
+            #"{"rules": {,}}"#, #"{"rules": {".indexOn": [,]}}"#,
+            #"{"rules": {".read": true,,}}"#, #"{"rules": {".indexOn": ["a",,]}}"#,
+        ] {
+            #expect(problems(text).count == 1, "\(text)")
+        }
+    }
+
+    @Test("expressions may have comments, also over several lines")
+    func comments() {
+        #expect(
+            problems(
+                """
+                {"rules": {
+                  ".read": "auth != null /* anybody */ && // who is known
+                      /* and
+                         later */ now > 1 // '",
+                  ".write": "newData.val() / 2 > 1 && auth.uid.matches(/a\\\\/b/)"
+                }}
+                """) == [])
+        #expect(
+            problems(#"{"rules": {".read": "true /* x"}}"#) == [
+                "line 1, column 27: /.read: the comment has no end"
+            ])
+        #expect(problems(#"{"rules": {".read": "// x"}}"#).count == 1)
+    }
+
     @Test("escapes and line breaks in a string count as the bytes that they have in the file")
     func escapes() {
         #expect(
@@ -66,7 +100,7 @@ struct RulesProblemTests {
             (#"{"rules": {"a": 1}}"#, "line 1, column 17: /a: rules are an object"),
             (#"{"rules": {}} x"#, "line 1, column 15: more text after the rules"),
             (#"{"rules": {"a": {}, "a": {}}}"#, "line 1, column 21: the name 'a' occurs twice"),
-            (#"{"rules": {"a": {},}}"#, "line 1, column 20: expected a name in quotes"),
+            (#"{"rules": {"a": {},,}}"#, "line 1, column 20: expected a name in quotes"),
             (#"{"rules": {/* }}"#, "line 1, column 12: the comment has no end"),
             (#"{"rules": / {}}"#, "line 1, column 11: a single '/' begins no comment"),
             (#"{"rules": {".read": "true}}"#, "line 1, column 21: the string has no end"),
