@@ -51,6 +51,8 @@ actor TreeServer {
     var endings: [String: Ending] = [:]
     /// True once the server is closed: what is not made of sessions' operations stays stored.
     var isClosing = false
+    /// How long the closing server makes operations, and what is called then.
+    var closing: (deadline: Duration, completions: [@Sendable () -> Void])?
     private var lastSession: UInt64 = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -305,8 +307,9 @@ actor TreeServer {
         isClosing = true
         writeUnwritten()
         endAllSessions(.closed(BackendSettings.closed))
-        let start = scheduler.uptime
-        closeWhenEnded(deadline: start + Self.closingTime, completion)
+        let deadline = closing?.deadline ?? scheduler.uptime + Self.closingTime
+        closing = (deadline, (closing?.completions ?? []) + [completion])
+        finishClosing()
     }
 
     /// Starts the timer of a user's token.

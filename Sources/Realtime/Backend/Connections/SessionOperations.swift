@@ -118,12 +118,12 @@ struct SessionOperations: Sendable {
         var index = parts.startIndex
         while index < parts.endIndex {
             let user = parts[index].user
-            var values: [PathValue] = []
+            var values = parts[index].tree.writes
+            index += 1
             while index < parts.endIndex, parts[index].user == user {
-                values += parts[index].tree.writes
+                values = (values + parts[index].tree.writes).sorted { $0.path < $1.path }
                 index += 1
             }
-            values.sort { $0.path < $1.path }
             writes += values.map { SessionWrite(user: user, value: $0) }
         }
         return writes

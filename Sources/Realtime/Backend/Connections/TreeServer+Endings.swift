@@ -43,11 +43,13 @@ extension TreeServer {
         }
         guard session.madeCount >= writes.count else {
             noteProgress(session.madeCount, of: session)
-            return perform(for: session.channel.id) { $0.continueEnding(id) }
+            perform(for: session.channel.id) { $0.continueEnding(id) }
+            return finishClosing()
         }
         noteEndWritten(session)
         endings[id] = nil
         release(ending.waiters)
+        finishClosing()
     }
 
     private func make(_ operation: SessionWrite, at time: Int64) {
@@ -95,17 +97,17 @@ extension TreeServer {
         let sessions = endings.values.map(\.session).sorted { $0.number < $1.number }
         for ending in endings.values { release(ending.waiters) }
         endings = [:]
+        finishClosing()
         return sessions
     }
 
-    /// Calls a closure when all operations are made and stored, or after a time.
-    func closeWhenEnded(
-        deadline: Duration, _ completion: @escaping @Sendable () -> Void
-    ) {
-        if !endings.isEmpty, scheduler.uptime < deadline {
-            return perform { $0.closeWhenEnded(deadline: deadline, completion) }
-        }
-        endings = [:]
-        deliverLater(.answer(RealtimeResponse(.ok)) { _ in completion() })
+    /// Calls the completions of ``TreeServer/close(_:)`` if all operations are made, or the time is over; what is
+    /// made is stored by then.
+    func finishClosing() {
+        guard let (deadline, completions) = closing,
+            endings.isEmpty || scheduler.uptime >= deadline
+        else { return }
+        (closing, endings) = (nil, [:])
+        deliverLater(.answer(RealtimeResponse(.ok)) { _ in for done in completions { done() } })
     }
 }

@@ -171,17 +171,15 @@ struct EndingTests {
         #expect(client.send(.onDisconnectPut(TreePath("b"), large)) == ["6 ok"])
     }
 
-    @Test("100,000 of them are made in linear time")
-    func linear() throws {
-        let client = try opened(isSlow: Box(false)).connect()
+    @Test("many of them are registered in linear time, and measured when some are cancelled")
+    func linear() {
         var operations = SessionOperations()
-        for number in 0..<100_000 {
+        for number in 0..<20_000 {
             let write = TreeWrite(TreePath("p/\(number)"), Node(.integer(1)))
             operations.apply(SessionOperation(change: .write(write), user: nil))
         }
-        #expect(operations.size.count == 100_000 && operations.writes.count == 100_000)
+        #expect(operations.size.count == 20_000 && operations.writes.count == 20_000)
         operations.apply(SessionOperation(change: .cancel(TreePath("p")), user: nil))
         #expect(operations.isEmpty && operations.size.count == 0)
-        client.close()
     }
 }
