@@ -104,7 +104,8 @@ let package = Package(
         .target(
             name: "LarderCore",
             dependencies: [
-                "CLarder", .product(name: "HeapModule", package: "swift-collections"),
+                "CLarder", .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
             ],
             path: "Sources/Shared/Core", swiftSettings: swiftSettings),
         // What an engine of either database runs on: executor, scheduler, inbox, streams.

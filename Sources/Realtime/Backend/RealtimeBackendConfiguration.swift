@@ -26,6 +26,12 @@ public struct RealtimeBackendConfiguration: Sendable {
     package var scheduler: any Scheduler<RealtimeBackend.Timer> = QueueScheduler(
         label: "larder.realtime.backend", errorDomain: LarderError.realtimeDomain)
 
+    /// Follows the work of the backend; nil for nothing.
+    ///
+    /// Called when work is enqueued: the result is notified when it is done, which may be in another
+    /// order.
+    package var observeWork: (@Sendable () -> RealtimeBackend.WorkObserver?)?
+
     /// Generates unique numbers.
     package var makeIdentity: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
 
@@ -89,6 +95,16 @@ extension RealtimeBackend {
         package let result: Node
         /// The time of the request, in milliseconds since the Unix epoch.
         package let milliseconds: Int64
+    }
+
+    /// What is notified of a piece of work, on the backend's thread.
+    package struct WorkObserver: Sendable {
+        let begin: @Sendable () -> Void
+        let end: @Sendable () -> Void
+
+        package init(begin: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void) {
+            (self.begin, self.end) = (begin, end)
+        }
     }
 
     /// The timers of a backend.

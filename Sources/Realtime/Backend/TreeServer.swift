@@ -6,14 +6,17 @@ import Synchronization
 
 /// The actor that serves one namespace: its tree, its sessions and their listens.
 ///
-/// Requests are served in their order. What they send is delivered when no more work waits.
+/// Clients take turns by the time that their requests take; those of one client are served in their
+/// order. What they send is delivered when no more work waits, or after a slice of time.
 actor TreeServer {
     private let namespace: String
     let configuration: RealtimeBackendConfiguration
     let settings: BackendSettings
-    private nonisolated let scheduler: any Scheduler<RealtimeBackend.Timer>
+    nonisolated let scheduler: any Scheduler<RealtimeBackend.Timer>
     private nonisolated let executor: any SerialExecutor
     private nonisolated let published: Mutex<Node>
+    /// The work that waits.
+    nonisolated let waiting = Mutex(WaitingWork())
     /// Where the tree is stored; nil in memory.
     private let storage: (any TreeStorage)?
 
@@ -41,7 +44,15 @@ actor TreeServer {
     let namesID: String
     /// The security rules before the turn, if it has replaced them.
     private var formerSecurityRules: SecurityRules??
-    private var isDeliveryScheduled = false
+    /// True if the turn has something to store or to deliver.
+    private var needsDelivery = false
+    private var isInSlice = false
+    /// The ended sessions whose operations are being made, and whose clients wait for that.
+    var endings: [String: Ending] = [:]
+    /// True once the server is closed: what is not made of sessions' operations stays stored.
+    var isClosing = false
+    /// How long the closing server makes operations, and what is called then.
+    var closing: (deadline: Duration, completions: [@Sendable () -> Void])?
     private var lastSession: UInt64 = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -75,9 +86,28 @@ actor TreeServer {
         if !sessions.isEmpty { perform { $0.writeUnwritten() } }
     }
 
-    /// Enqueues work after all previously enqueued work; returns immediately.
-    nonisolated func perform(_ body: @escaping @Sendable (isolated TreeServer) -> Void) {
-        scheduler.run { self.assumeIsolated { body($0) } }
+    // MARK: Turns
+
+    /// Does what waits, as far as it takes no longer than a slice, and ends the turn.
+    func runSlice() {
+        isInSlice = true
+        var now = scheduler.uptime
+        let end = now + WaitingWork.sliceTime
+        while now < end, let (client, work) = waiting.withLock({ $0.queue.next() }) {
+            work.observer?.begin()
+            work.body(self)
+            work.observer?.end()
+            let time = scheduler.uptime
+            waiting.withLock { $0.finish(work, of: client, after: time - now) }
+            now = time
+        }
+        endTurn()
+        isInSlice = false
+        let goesOn = waiting.withLock { waiting in
+            waiting.isScheduled = waiting.queue.isReady || needsDelivery
+            return waiting.isScheduled
+        }
+        if goesOn { scheduleSlice() }
     }
 
     /// The tree with the writes that were answered.
@@ -92,11 +122,14 @@ actor TreeServer {
     // MARK: Delivery
 
     func send(_ event: ConnectionEvent, to channel: Channel) {
+        channel.add(event)
         deliverLater(.event(event, channel))
     }
 
     func respond(_ response: RealtimeResponse, to number: Int, of channel: Channel) {
-        let delivery = Delivery.event(.response(number: number, response), channel)
+        let event = ConnectionEvent.response(number: number, response)
+        channel.add(event)
+        let delivery = Delivery.event(event, channel)
         if holdsResponses { heldResponses.append(delivery) } else { deliverLater(delivery) }
     }
 
@@ -112,15 +145,15 @@ actor TreeServer {
         scheduleDelivery()
     }
 
-    /// A turn ends when the work that waits now is done: its writes share a commit.
+    /// A turn ends with the slice of the work that waits: its writes share a commit.
     private func scheduleDelivery() {
-        guard !isDeliveryScheduled else { return }
-        isDeliveryScheduled = true
-        perform { $0.endTurn() }
+        needsDelivery = true
+        if !isInSlice { scheduleSliceOnce() }
     }
 
     private func endTurn() {
-        isDeliveryScheduled = false
+        guard needsDelivery else { return }
+        needsDelivery = false
         do throws(LarderError) {
             if let storage {
                 madeWrites.addChanges(to: &uncommitted)
@@ -131,6 +164,7 @@ actor TreeServer {
             return revertTurn(error)
         }
         madeWrites.confirm()
+        confirmEndings()
         formerSecurityRules = nil
         published.withLock { $0 = tree }
         endedSessions = []
@@ -159,7 +193,9 @@ actor TreeServer {
         }
         let live = orderedSessions
         for session in live { remove(session, with: .closed(error)) }
-        unwrittenSessions += endedSessions + live.filter { !$0.operations.isEmpty }
+        let unmade = endedSessions + revertEndings()
+        for session in unmade { session.madeCount = session.confirmedCount }
+        unwrittenSessions += unmade + live.filter { !$0.operations.isEmpty }
         endedSessions = []
     }
 
@@ -182,6 +218,7 @@ actor TreeServer {
     func apply(_ operation: SessionOperation, to session: BackendSession) {
         let hadNone = session.operations.isEmpty
         session.operations.apply(operation)
+        session.chargeMemory()
         guard storage != nil, !(hadNone && session.operations.isEmpty) else { return }
         session.records.add(operation, session.operations, to: &uncommitted)
         scheduleDelivery()
@@ -195,11 +232,17 @@ actor TreeServer {
         scheduleDelivery()
     }
 
+    /// Notes how many of the operations of an ended session were made; it is stored with the turn.
+    func noteProgress(_ count: Int, of session: BackendSession) {
+        if storage != nil { session.records.addProgress(count, to: &uncommitted) }
+        scheduleDelivery()
+    }
+
     /// Makes the last writes of sessions again that the storage has refused.
     func writeUnwritten() {
         let sessions = unwrittenSessions
         unwrittenSessions = []
-        for session in sessions { writeAfterDisconnect(of: session) }
+        for session in sessions { beginEnding(session) }
     }
 
     // MARK: The tree
@@ -261,9 +304,12 @@ actor TreeServer {
     ///
     /// - Parameter completion: called when everything is stored and delivered.
     func close(_ completion: @escaping @Sendable () -> Void) {
+        isClosing = true
         writeUnwritten()
         endAllSessions(.closed(BackendSettings.closed))
-        deliverLater(.answer(RealtimeResponse(.ok)) { _ in completion() })
+        let deadline = closing?.deadline ?? scheduler.uptime + Self.closingTime
+        closing = (deadline, (closing?.completions ?? []) + [completion])
+        finishClosing()
     }
 
     /// Starts the timer of a user's token.

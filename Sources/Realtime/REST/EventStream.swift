@@ -1,4 +1,4 @@
-import LarderCore
+package import LarderCore
 import LarderRealtimeModel
 package import LarderRealtimeRemote
 
@@ -13,7 +13,7 @@ package struct EventStream {
         case respond(RESTResponse)
         /// Answers the request with the head of a stream.
         case begin(RESTResponse)
-        case send([UInt8])
+        case send(SharedBytes)
         /// Ends the stream, and closes the connection that it listens on.
         case end
     }
@@ -22,11 +22,21 @@ package struct EventStream {
 
     private let path: TreePath
     private let hasPriorities: Bool
+    private let messages: EventMessages
+    private let memory: MemoryAccount?
     private var state = State.awaitingData
 
-    init(of path: TreePath, hasPriorities: Bool) {
+    /// - Parameters:
+    ///   - messages: those of the server, which all its streams share.
+    ///   - memory: an account of the ledger that messages are charged to.
+    init(
+        of path: TreePath, hasPriorities: Bool, _ messages: EventMessages,
+        _ memory: MemoryAccount?
+    ) {
         self.path = path
         self.hasPriorities = hasPriorities
+        self.messages = messages
+        self.memory = memory
     }
 
     /// Handles an event.
@@ -56,13 +66,12 @@ package struct EventStream {
 
     private mutating func receive(_ push: RealtimePush) -> [Action] {
         switch push {
-        case .overwrite(let path, let node, _):
-            return data("put", path, json(of: node, at: path))
-        case .merge(let path, let values, _):
-            let members = values.compactMap { value in
-                json(of: value.node, at: value.path).map { JSONMember(value.path.text, $0) }
+        case .overwrite, .merge:
+            let key = EventMessages.Key(push: push, path: path, hasPriorities: hasPriorities)
+            guard let message = messages.message(of: key, memory, { message(of: push) }) else {
+                return []
             }
-            return data("patch", path, members.isEmpty ? nil : .object(members))
+            return begin() + [.send(message)]
         case .listenRevoked: return end(with: Self.message("cancel", .null))
         case .authenticationRevoked:
             return end(with: Self.message("auth_revoked", .string("credential is no longer valid")))
@@ -76,14 +85,26 @@ package struct EventStream {
         return path.isPriority ? nil : node.plainJSON
     }
 
-    private mutating func data(
-        _ name: String, _ path: TreePath, _ json: JSONValue?
-    ) -> [Action] {
-        guard let json, let relative = path.relative(to: self.path) else { return [] }
+    /// The message of a push; nil for one that the stream does not tell of.
+    private func message(of push: RealtimePush) -> SharedBytes? {
+        switch push {
+        case .overwrite(let path, let node, _):
+            return data("put", path, json(of: node, at: path))
+        case .merge(let path, let values, _):
+            let members = values.compactMap { value in
+                json(of: value.node, at: value.path).map { JSONMember(value.path.text, $0) }
+            }
+            return data("patch", path, members.isEmpty ? nil : .object(members))
+        default: return nil
+        }
+    }
+
+    private func data(_ name: String, _ path: TreePath, _ json: JSONValue?) -> SharedBytes? {
+        guard let json, let relative = path.relative(to: self.path) else { return nil }
         let message = JSONValue.object([
             JSONMember("path", .string(relative.description)), JSONMember("data", json),
         ])
-        return begin() + [.send(Self.message(name, message))]
+        return Self.message(name, message)
     }
 
     private mutating func begin() -> [Action] {
@@ -95,7 +116,7 @@ package struct EventStream {
         return [.begin(head)]
     }
 
-    private mutating func end(with message: [UInt8]) -> [Action] {
+    private mutating func end(with message: SharedBytes) -> [Action] {
         let first = begin()
         state = .ended
         return first + [.send(message), .end]
@@ -106,10 +127,34 @@ package struct EventStream {
     /// The message that keeps a stream alive, which servers send every 30 seconds.
     package static let keepAlive = message("keep-alive", .null)
 
-    private static func message(_ name: String, _ json: JSONValue) -> [UInt8] {
+    private static func message(_ name: String, _ json: JSONValue) -> SharedBytes {
         var bytes = Array("event: \(name)\ndata: ".utf8)
         JSONWriter.append(json, to: &bytes)
         bytes.append(contentsOf: "\n\n".utf8)
-        return bytes
+        return SharedBytes(bytes)
+    }
+}
+
+/// The last message of a server's event streams, which share it: a change is most often the same to
+/// all, and is encoded once.
+final class EventMessages: Sendable {
+    /// What a message depends on.
+    struct Key: Equatable, Sendable {
+        let push: RealtimePush
+        /// The location of the stream.
+        let path: TreePath
+        let hasPriorities: Bool
+    }
+
+    private let last = LastMade<Key, SharedBytes>()
+
+    func message(
+        of key: Key, _ memory: MemoryAccount?, _ make: () -> SharedBytes?
+    ) -> SharedBytes? {
+        last.value(of: key, for: memory, size: \.count) {
+            let message = make()
+            message?.charge(by: memory)
+            return message
+        }
     }
 }

@@ -1,4 +1,4 @@
-import LarderCore
+package import LarderCore
 package import LarderRealtimeBackend
 package import LarderRealtimeModel
 import LarderRealtimeRemote
@@ -18,6 +18,7 @@ package struct RESTService: Sendable {
 
     private let backend: RealtimeBackend
     private let pushIDs: PushIDGenerator
+    private let messages = EventMessages()
 
     package init(_ backend: RealtimeBackend, pushIDs: PushIDGenerator = PushIDGenerator()) {
         self.backend = backend
@@ -30,16 +31,20 @@ package struct RESTService: Sendable {
         case response(RESTResponse)
         /// The head of an event stream.
         case streamBegan(RESTResponse)
-        case streamData([UInt8])
+        case streamData(SharedBytes)
         case streamEnded
     }
 
     /// Serves a request; what web pages may send and read is decided by what mounts the service.
     ///
-    /// - Parameter handler: called on any thread, for one output after the other.
+    /// - Parameters:
+    ///   - client: who takes turns with others; nil for the server itself.
+    ///   - memory: an account of the ledger that the messages of streams are charged to.
+    ///   - handler: called on any thread, for one output after the other.
     /// - Returns: the stream, which ends when it is closed or released; nil for other requests.
     package func serve(
-        _ request: RESTRequest, _ handler: @escaping @Sendable (Output) -> Void
+        _ request: RESTRequest, for client: ObjectIdentifier? = nil, memory: MemoryAccount? = nil,
+        _ handler: @escaping @Sendable (Output) -> Void
     ) -> RESTStream? {
         let respond: @Sendable (RESTResponse) -> Void = { handler(.response($0)) }
         do throws(RESTError) {
@@ -50,10 +55,10 @@ package struct RESTService: Sendable {
             }
             let call = try RESTCall(request)
             if case .stream(let parameters) = call.operation {
-                return stream(call, parameters, user, handler)
+                return stream(call, parameters, user, memory, handler)
             }
             let finish: @Sendable (RESTResponse) -> Void = { respond($0.adapted(to: request)) }
-            perform(call, user, finish)
+            perform(call, user, for: client, finish)
         } catch {
             respond(RESTResponse(error))
         }
@@ -61,34 +66,38 @@ package struct RESTService: Sendable {
     }
 
     private func perform(
-        _ call: RESTCall, _ user: RealtimeUser?,
+        _ call: RESTCall, _ user: RealtimeUser?, for client: ObjectIdentifier?,
         _ respond: @escaping @Sendable (RESTResponse) -> Void
     ) {
         switch call.operation {
         case .read(let parameters, let isShallow):
             let query = QuerySpec(call.path, parameters ?? .default)
-            backend.read(query, as: user, in: call.namespace) { result in
+            backend.read(query, as: user, in: call.namespace, for: client) { result in
                 respond(call.response(to: result, isShallow: isShallow))
             }
         case .set(let node):
-            write(TreeWrite(call.path, node, isValid: true), call, user, respond)
-        case .remove: write(TreeWrite(call.path, .empty), call, user, respond)
+            write(TreeWrite(call.path, node, isValid: true), call, user, for: client, respond)
+        case .remove: write(TreeWrite(call.path, .empty), call, user, for: client, respond)
         case .update(let values):
-            write(TreeWrite(call.path, values, areValid: true), call, user, respond)
+            write(TreeWrite(call.path, values, areValid: true), call, user, for: client, respond)
         case .push(let node):
             let key = pushIDs.next(at: backend.milliseconds)
             let name = JSONValue.object([JSONMember("name", .string(key.text))])
-            write(TreeWrite(call.path.child(key), node), call, user, answering: name, respond)
+            write(
+                TreeWrite(call.path.child(key), node), call, user, for: client, answering: name,
+                respond)
         case .stream: break
         }
     }
 
     private func write(
         _ write: TreeWrite, _ call: RESTCall, _ user: RealtimeUser?,
-        answering json: JSONValue? = nil,
+        for client: ObjectIdentifier?, answering json: JSONValue? = nil,
         _ respond: @escaping @Sendable (RESTResponse) -> Void
     ) {
-        backend.write(write, ifHash: call.expectedHash, as: user, in: call.namespace) { result in
+        backend.write(
+            write, ifHash: call.expectedHash, as: user, in: call.namespace, for: client
+        ) { result in
             respond(call.response(to: result, answering: json))
         }
     }
@@ -97,10 +106,10 @@ package struct RESTService: Sendable {
 
     private func stream(
         _ call: RESTCall, _ parameters: QueryParameters?, _ user: RealtimeUser?,
-        _ handler: @escaping @Sendable (Output) -> Void
+        _ memory: MemoryAccount?, _ handler: @escaping @Sendable (Output) -> Void
     ) -> RESTStream {
         let stream = RESTStream(
-            EventStream(of: call.path, hasPriorities: call.hasPriorities)
+            EventStream(of: call.path, hasPriorities: call.hasPriorities, messages, memory)
         ) { action in
             switch action {
             case .respond(let response): handler(.response(response))

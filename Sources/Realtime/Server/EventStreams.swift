@@ -7,8 +7,8 @@ import Synchronization
 
 /// The outputs of an event stream on their way to its client.
 ///
-/// What waits is charged to the memory of the request. A client that takes less than it is sent is
-/// disconnected once more than a limit waits.
+/// What waits is shared by all streams that wait for it, and charged once; a stream is charged for its
+/// place. A client that takes less than it is sent is disconnected once more than a limit waits.
 final class StreamOutputs: Sendable {
     private struct State {
         var waiting: Deque<RESTService.Output> = []
@@ -17,6 +17,9 @@ final class StreamOutputs: Sendable {
         var isEnded = false
         var reader: LoopContinuation<RESTService.Output?>?
     }
+
+    /// The memory of a place in the line.
+    private static let placeBytes = 64
 
     private let maxBytes: Int
     private let memory: MemoryAccount?
@@ -32,22 +35,28 @@ final class StreamOutputs: Sendable {
 
     /// Adds an output of the service.
     func add(_ output: RESTService.Output) {
-        let (reader, charge) = state.withLock { state in
+        let (reader, isAdded) = state.withLock { state in
             guard !state.isEnded else {
-                return (Optional<LoopContinuation<RESTService.Output?>>.none, 0)
+                return (Optional<LoopContinuation<RESTService.Output?>>.none, false)
             }
             if case .streamBegan = output { state.hasBegun = true }
-            if let reader = state.reader.take() { return (reader, 0) }
+            if let reader = state.reader.take() { return (reader, false) }
             guard state.waitingBytes <= maxBytes else {
                 state.isEnded = true
-                return (nil, 0)
+                return (nil, false)
             }
             state.waiting.append(output)
             state.waitingBytes += output.byteCount
-            return (nil, output.byteCount)
+            return (nil, true)
         }
-        memory?.change(by: charge)
+        if isAdded { charge(output.byteCount, count: 1) }
         reader?.resume(returning: output)
+    }
+
+    /// Charges places, and notes what is kept in them; negative numbers release them.
+    private func charge(_ bytes: Int, count: Int) {
+        memory?.change(by: count * Self.placeBytes)
+        memory?.changeKept(by: bytes)
     }
 
     /// Adds a message that keeps the stream alive, unless something else is on its way.
@@ -73,7 +82,7 @@ final class StreamOutputs: Sendable {
                     return (nil, false)
                 }
                 guard isReady else { return }
-                memory?.change(by: -(output?.byteCount ?? 0))
+                if let output { charge(-output.byteCount, count: -1) }
                 continuation.resume(returning: output)
             }
         } onCancel: {
@@ -83,11 +92,11 @@ final class StreamOutputs: Sendable {
 
     /// Ends the stream; what waits is discarded.
     func close() {
-        let (reader, bytes) = state.withLock { state in
+        let (reader, waiting, bytes) = state.withLock { state in
             defer { (state.waiting, state.waitingBytes, state.isEnded) = ([], 0, true) }
-            return (state.reader.take(), state.waitingBytes)
+            return (state.reader.take(), state.waiting, state.waitingBytes)
         }
-        memory?.change(by: -bytes)
+        charge(-bytes, count: -waiting.count)
         reader?.resume(returning: nil)
     }
 

@@ -153,16 +153,17 @@ package final class RealtimeEndpoint: HTTPService {
     }
 
     private func response(to request: RESTRequest, _ namespace: Namespace) async -> RESTResponse {
-        await withLoopContinuation { continuation in
+        let client = CallOrigin.current?.client
+        return await withLoopContinuation { continuation in
             let serve: @Sendable () -> Void = {
-                _ = namespace.rest.serve(request) { output in
+                _ = namespace.rest.serve(request, for: client) { output in
                     if case .response(let response) = output {
                         continuation.resume(returning: response)
                     }
                 }
             }
             // Reading a file blocks.
-            if request.bodyFile == nil { serve() } else { importers.perform(serve) }
+            if request.bodyFile == nil { serve() } else { importers.perform(for: client, serve) }
         }
     }
 
@@ -180,9 +181,9 @@ package final class RealtimeEndpoint: HTTPService {
     private func stream(
         _ request: RESTRequest, _ use: NamespaceUse, _ reply: any HTTPReply
     ) async {
-        let outputs = StreamOutputs(
-            maxBytes: configuration.maxStreamBytes, memory: CallOrigin.current?.memory)
-        let stream = use.namespace.rest.serve(request) { outputs.add($0) }
+        let memory = CallOrigin.current?.memory
+        let outputs = StreamOutputs(maxBytes: configuration.maxStreamBytes, memory: memory)
+        let stream = use.namespace.rest.serve(request, memory: memory) { outputs.add($0) }
         let id = streams.add(outputs)
         defer {
             streams.remove(id)

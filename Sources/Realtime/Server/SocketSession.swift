@@ -1,3 +1,4 @@
+import LarderCore
 import LarderHTTP
 import LarderRealtimeBackend
 import LarderRealtimeModel
@@ -18,11 +19,21 @@ final class SocketSession: WebSocketSession {
     private let logger: Logger
     private let count: SessionCount
     private let loop: any EventLoop
+    /// The size of unsent events from which requests wait.
+    private let room: Int
     private let start: NIODeadline
     private let events: LoopEvents<ConnectionEvent>
     private var machine: SessionMachine
-    private var connection: (any RealtimeConnection)?
+    private var connection: BackendConnection?
+    private var memory: MemoryAccount?
     private var wake: () -> Void = {}
+    /// Set while a message waits for memory.
+    private var retry: Scheduled<Void>?
+
+    /// The size of messages that are encoded however much memory is in use.
+    private static let smallBytes = 64 << 10
+    /// The time between two looks at the memory.
+    private static let retryTime = TimeAmount.milliseconds(20)
 
     /// - Parameter host: the host by which the client has reached the server.
     init(
@@ -34,6 +45,7 @@ final class SocketSession: WebSocketSession {
         self.logger = logger
         self.count = count
         self.loop = loop
+        room = configuration.maxPendingBytesWhileReading
         request = address.request
         start = loop.now
         events = LoopEvents(loop)
@@ -44,16 +56,18 @@ final class SocketSession: WebSocketSession {
     /// The time since the beginning.
     private var now: Duration { Duration(loop.now - start) }
 
-    func begin(_ wake: @escaping () -> Void) {
+    func begin(_ memory: MemoryAccount, _ wake: @escaping () -> Void) {
         self.wake = wake
+        self.memory = memory
+        machine.charge(to: memory)
         count.change(by: 1)
         let bound = NIOLoopBound(self, eventLoop: loop)
         // The listener refers to the session until ``close()``.
         events.listen { bound.value.receiveEvents() }
         let namespace = use.namespace
-        connection = namespace.backend.remote(namespace.name).connect(request) { [events] event in
-            events.add(event)
-        }
+        connection = namespace.backend.connect(
+            request, to: namespace.name, room: room, memory: memory
+        ) { [events] event in events.add(event) }
     }
 
     private func receiveEvents() {
@@ -70,16 +84,39 @@ final class SocketSession: WebSocketSession {
     }
 
     func next() -> WebSocketOutput? {
-        switch machine.next() {
-        case .frame(let text): .text(text)
-        case .close: .close
-        case nil: nil
+        guard machine.nextBytes <= Self.smallBytes || memory?.isFull != true else {
+            waitForMemory()
+            return nil
+        }
+        while true {
+            let output = machine.next()
+            connection?.took(machine.takeTakenBytes())
+            switch output {
+            case .frame(let text): return .text(text)
+            case .perform(let actions): perform(actions)
+            case .close: return .close
+            case nil: return nil
+            }
+        }
+    }
+
+    /// Asks again soon, when those that hold the memory have gone.
+    private func waitForMemory() {
+        guard retry == nil else { return }
+        retry = loop.assumeIsolated().scheduleTask(in: Self.retryTime) { [weak self] in
+            self?.retry = nil
+            self?.wake()
         }
     }
 
     var wantsInput: Bool { machine.wantsInput }
 
-    var heldBytes: Int { machine.heldBytes }
+    var heldBytes: Int {
+        RequestMemory.servedBytes(machine.requestBytes) + machine.partialBytes
+            + machine.placeBytes
+    }
+
+    var keptBytes: Int { machine.keptBytes }
 
     var deadline: NIODeadline? { machine.deadline.map { start + TimeAmount($0) } }
 
@@ -90,7 +127,9 @@ final class SocketSession: WebSocketSession {
     func close() {
         perform(machine.closed())
         events.close()
+        retry?.cancel()
         wake = {}
+        memory = nil
         count.change(by: -1)
     }
 

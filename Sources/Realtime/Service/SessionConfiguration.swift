@@ -11,6 +11,12 @@ package struct SessionConfiguration: Sendable {
     /// What may wait to be sent while more is read from the client, in bytes.
     package var maxPendingBytesWhileReading = 1 << 20
 
+    /// The work of a client's requests in line, in that of a put, from which no more is read from it.
+    package var maxWork = 1_000
+
+    /// The size of a client's requests in line, in bytes, from which no more is read from it.
+    package var maxRequestBytes = 1 << 20
+
     /// How long a client may be silent; clients send something every 45 seconds.
     package var silence: Duration = .seconds(75)
 

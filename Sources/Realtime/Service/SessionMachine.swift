@@ -1,5 +1,5 @@
 import DequeModule
-import LarderCore
+package import LarderCore
 import LarderRealtimeModel
 package import LarderRealtimeRemote
 import LarderRealtimeWire
@@ -9,7 +9,8 @@ import LarderRealtimeWire
 ///     opening --opened--> open --refused, closed, violation, silence, too slow--> ending --> ended
 ///
 /// A pure machine: each event returns the actions that the owner performs, in order. What is sent
-/// waits until the owner asks for the next frame.
+/// waits until the owner asks for the next frame, and is encoded then. Requests that the backend has
+/// not answered are in line; the client is read from while they are few, small and light.
 package struct SessionMachine: ~Copyable, Sendable {
     /// An action that the owner performs.
     package enum Action: Equatable, Sendable {
@@ -25,11 +26,29 @@ package struct SessionMachine: ~Copyable, Sendable {
     package enum Output: Equatable, Sendable {
         /// Send a text frame.
         case frame(ArraySlice<UInt8>)
+        /// Perform actions, and ask again.
+        case perform([Action])
         /// Close the socket.
         case close
     }
 
     private enum State: Sendable { case opening, open, ending, ended }
+
+    /// A message that waits.
+    private struct Waiting: Sendable {
+        /// The memory of a place in the line.
+        static let placeBytes = 128
+
+        let message: OutgoingMessage
+        /// The size of the backend's event; 0 for another message.
+        let eventBytes: Int
+    }
+
+    /// A request that the backend has not answered.
+    private struct Unanswered: Sendable {
+        let bytes: Int
+        let work: Int
+    }
 
     private let configuration: SessionConfiguration
     private let pushFrames: PushFrames
@@ -38,10 +57,17 @@ package struct SessionMachine: ~Copyable, Sendable {
     private var state = State.opening
     private var assembler: FrameAssembler
     /// The messages that wait.
-    private var waiting: Deque<MessageFrames> = []
+    private var waiting: Deque<Waiting> = []
     private var waitingBytes = 0
-    /// The frames of the message that is being sent.
-    private var outgoing: MessageFrames?
+    /// The message that is being sent, with its frames.
+    private var outgoing: (message: OutgoingMessage, frames: MessageFrames)?
+    /// The requests in line, in the order in which the backend answers them.
+    private var unanswered: Deque<Unanswered> = []
+    private var line = Unanswered(bytes: 0, work: 0)
+    /// The size of the backend's events that were sent since the owner asked.
+    private var takenBytes = 0
+    /// What messages are charged to.
+    private var memory: MemoryAccount?
     /// The listens that are not answered: clients expect an object as the data of their answers.
     private var unansweredListens: Set<Int> = []
     /// The answers to authentications that are not valid, which end the one that the session had.
@@ -65,10 +91,34 @@ package struct SessionMachine: ~Copyable, Sendable {
     /// True while more may be read from the client.
     package var wantsInput: Bool {
         state == .open && waitingBytes <= configuration.maxPendingBytesWhileReading
+            && line.work < configuration.maxWork && line.bytes < configuration.maxRequestBytes
     }
 
+    /// The size of the requests in line.
+    package var requestBytes: Int { line.bytes }
+
+    /// The size of the message that is being received.
+    package var partialBytes: Int { assembler.byteCount }
+
+    /// The memory of the places in the lines.
+    package var placeBytes: Int { (waiting.count + unanswered.count) * Waiting.placeBytes }
+
     /// The size of the messages that wait, with the one that is being sent.
-    package var heldBytes: Int { waitingBytes + (outgoing?.byteCount ?? 0) }
+    package var keptBytes: Int { waitingBytes + (outgoing?.frames.byteCount ?? 0) }
+
+    /// The estimated size of the message that the next frame is of, if it is not encoded yet.
+    package var nextBytes: Int { outgoing == nil ? waiting.first?.message.estimatedBytes ?? 0 : 0 }
+
+    /// Sets the account that messages are charged to.
+    package mutating func charge(to memory: MemoryAccount) {
+        self.memory = memory
+    }
+
+    /// The size of the backend's events that were sent since the last call.
+    package mutating func takeTakenBytes() -> Int {
+        defer { takenBytes = 0 }
+        return takenBytes
+    }
 
     /// When the client has been silent for too long; nil at the end.
     package var deadline: Duration? {
@@ -90,13 +140,13 @@ extension SessionMachine {
         lastReceived = now
         do throws(LarderError) {
             guard let text = try assembler.add(frame) else { return [] }
-            return received(try ClientMessage(text))
+            return received(try ClientMessage(text), text.count)
         } catch {
             return end("the client violates the protocol: \(error.message)")
         }
     }
 
-    private mutating func received(_ message: ClientMessage) -> [Action] {
+    private mutating func received(_ message: ClientMessage, _ bytes: Int) -> [Action] {
         switch message {
         case .ping: return enqueue(.pong)
         case .request(let message):
@@ -107,14 +157,29 @@ extension SessionMachine {
             do throws(LarderError) {
                 let request = try message.request()
                 if case .listen = request { unansweredListens.insert(message.number) }
-                return [.request(request, number: message.number)]
+                return self.request(request, message.number, bytes)
             } catch {
                 let refusal = RealtimeResponse(.failed, reason: error.message)
                 guard message.authenticates else { return respond(refusal, to: message.number) }
                 refusedAuthentications[message.number] = refusal
-                return [.request(.unauthenticate, number: message.number)]
+                return self.request(.unauthenticate, message.number, bytes)
             }
         }
+    }
+
+    private mutating func request(
+        _ request: RealtimeRequest, _ number: Int, _ bytes: Int
+    ) -> [Action] {
+        let added = Unanswered(bytes: bytes, work: request.estimatedWork)
+        unanswered.append(added)
+        line = Unanswered(bytes: line.bytes + added.bytes, work: line.work + added.work)
+        return [.request(request, number: number)]
+    }
+
+    /// The backend has answered a request: the oldest, whatever numbers the client has used.
+    private mutating func noteAnswer() {
+        guard let first = unanswered.popFirst() else { return }
+        line = Unanswered(bytes: line.bytes - first.bytes, work: line.work - first.work)
     }
 
     /// The client closed the socket, or it broke.
@@ -122,7 +187,7 @@ extension SessionMachine {
         guard state != .ended else { return [] }
         let wasConnected = state != .ending
         state = .ended
-        (waiting, outgoing) = ([], nil)
+        clear()
         return wasConnected ? [.disconnect] : []
     }
 
@@ -143,37 +208,45 @@ extension SessionMachine {
         case .opened(var hello):
             state = .open
             hello.host = host
-            return enqueue(.hello(hello))
-        case .response(let number, let response): return respond(response, to: number)
-        case .push(let push): return enqueue(pushFrames.frames(of: push))
+            return enqueue(.hello(hello), of: event)
+        case .response(let number, let response):
+            noteAnswer()
+            return respond(response, to: number, of: event)
+        case .push(let push): return enqueue(pushFrames.message(of: push, memory), of: event)
         case .reset(let host): return finish(.reset(host: host))
         case .shutdown(let reason): return finish(.shutdown(reason: reason))
         case .closed(let error): return finish(error.map { .notice($0.message) })
         }
     }
 
-    private mutating func respond(_ response: RealtimeResponse, to number: Int) -> [Action] {
+    private mutating func respond(
+        _ response: RealtimeResponse, to number: Int, of event: ConnectionEvent? = nil
+    ) -> [Action] {
         var response = refusedAuthentications.removeValue(forKey: number) ?? response
         if unansweredListens.remove(number) != nil, response == RealtimeResponse(.ok) {
             response.payload = .json(.object([]))
         }
-        return enqueue(.response(ResponseMessage(number: number, response)))
+        return enqueue(.response(ResponseMessage(number: number, response)), of: event)
     }
 
-    private mutating func enqueue(_ message: ServerMessage) -> [Action] {
-        enqueue(MessageFrames(message.text))
+    /// Adds a message.
+    ///
+    /// - Parameter event: the backend's event that it tells of; nil for none.
+    private mutating func enqueue(
+        _ message: ServerMessage, of event: ConnectionEvent? = nil
+    ) -> [Action] {
+        let bytes = event?.estimatedBytes ?? Waiting.placeBytes
+        return enqueue(OutgoingMessage(message, estimatedBytes: bytes, memory), of: event)
     }
 
-    /// Adds the frames of a message; nil for one that is too large.
-    private mutating func enqueue(_ frames: MessageFrames?) -> [Action] {
+    private mutating func enqueue(
+        _ message: OutgoingMessage, of event: ConnectionEvent?
+    ) -> [Action] {
         guard waitingBytes <= configuration.maxPendingBytes else {
             return end("the client takes less than it is sent")
         }
-        guard let frames else {
-            return end("the content of a location is larger than a message can be")
-        }
-        waiting.append(frames)
-        waitingBytes += frames.byteCount
+        waiting.append(Waiting(message: message, eventBytes: event?.estimatedBytes ?? 0))
+        waitingBytes += message.estimatedBytes
         return []
     }
 
@@ -187,8 +260,14 @@ extension SessionMachine {
     /// Ends for a reason that the client has given.
     private mutating func end(_ reason: String) -> [Action] {
         state = .ending
-        (waiting, waitingBytes, outgoing) = ([], 0, nil)
+        clear()
         return [.disconnect, .log(reason)]
+    }
+
+    private mutating func clear() {
+        (waiting, waitingBytes, outgoing) = ([], 0, nil)
+        (unanswered, line) = ([], Unanswered(bytes: 0, work: 0))
+        assembler = FrameAssembler(maximumBytes: 0)
     }
 }
 
@@ -201,11 +280,15 @@ extension SessionMachine {
     package mutating func next() -> Output? {
         guard state != .ended else { return nil }
         while true {
-            if let frame = outgoing?.next() { return .frame(frame) }
+            if let frame = outgoing?.frames.next() { return .frame(frame) }
             outgoing = nil
-            guard let frames = waiting.popFirst() else { break }
-            waitingBytes -= frames.byteCount
-            outgoing = frames
+            guard let next = waiting.popFirst() else { break }
+            waitingBytes -= next.message.estimatedBytes
+            takenBytes += next.eventBytes
+            guard let frames = next.message.frames else {
+                return .perform(end("the content of a location is larger than a message can be"))
+            }
+            outgoing = (next.message, frames)
         }
         guard state == .ending else { return nil }
         state = .ended

@@ -21,6 +21,9 @@ package struct FrameAssembler: Sendable {
     /// True if a message has begun and is not complete.
     package var isWithinMessage: Bool { missingCount > 0 }
 
+    /// The size of the message that has begun.
+    package var byteCount: Int { text.count }
+
     /// Adds a frame.
     ///
     /// - Returns: the message that it completes; nil if it completes none.

@@ -262,6 +262,7 @@ final class HTTPExchange {
     }
 
     private func stop() {
+        if hasBegun, !isOver { origin.memory.changeAnswers(by: -1) }
         state = .over
         stopTimeout()
         received.releaseAll()
@@ -273,13 +274,18 @@ final class HTTPExchange {
     fileprivate func begin(_ head: HTTPResponseHead, _ bodyBytes: Int?) {
         guard !isOver else { return }
         hasBegun = true
+        origin.memory.changeAnswers(by: 1)
         output?.begin(head, bodyBytes: bodyBytes)
     }
 
     fileprivate func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>) {
         guard !isOver, let output else { return promise.fail(ChannelError.ioOnClosedChannel) }
         setTimeout(limits.writeTime)
-        promise.futureResult.assumeIsolated().whenComplete { [self] _ in stopTimeout() }
+        origin.memory.setStalled(true)
+        promise.futureResult.assumeIsolated().whenComplete { [self] _ in
+            stopTimeout()
+            origin.memory.setStalled(false)
+        }
         output.write(bytes, promise)
     }
 
@@ -324,10 +330,27 @@ private struct LoopReply: HTTPReply {
     func write(_ bytes: [UInt8]) async throws(LarderError) {
         memory.change(by: bytes.count)
         defer { memory.change(by: -bytes.count) }
-        var rest = ByteBuffer(bytes: bytes)
-        while let part = rest.readSlice(length: min(rest.readableBytes, HTTPExchange.partBytes)),
-            part.readableBytes > 0
-        {
+        try await writeParts(of: bytes)
+    }
+
+    func write(_ bytes: SharedBytes) async throws(LarderError) {
+        let partBytes = min(bytes.count, HTTPExchange.partBytes)
+        memory.change(by: partBytes)
+        memory.changeKept(by: bytes.count)
+        defer {
+            memory.change(by: -partBytes)
+            memory.changeKept(by: -bytes.count)
+        }
+        try await writeParts(of: bytes.bytes)
+    }
+
+    /// Writes bytes part by part: only the part that is being sent is copied.
+    private func writeParts(of bytes: [UInt8]) async throws(LarderError) {
+        var start = 0
+        while start < bytes.count {
+            let end = min(start + HTTPExchange.partBytes, bytes.count)
+            let part = ByteBuffer(bytes: bytes[start..<end])
+            start = end
             let sent = loop.makePromise(of: Void.self)
             run { $0.write(part, sent) }
             do {

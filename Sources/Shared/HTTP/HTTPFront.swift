@@ -134,6 +134,10 @@ private struct ReplyToPage: HTTPReply {
         try await reply.write(bytes)
     }
 
+    func write(_ bytes: SharedBytes) async throws(LarderError) {
+        try await reply.write(bytes)
+    }
+
     func end(_ bytes: [UInt8]) {
         reply.end(bytes)
     }

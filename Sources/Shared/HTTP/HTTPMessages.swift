@@ -95,11 +95,18 @@ package protocol HTTPReply: Sendable {
     /// - Throws: `cancelled` if the client has left, or does not read.
     func write(_ bytes: [UInt8]) async throws(LarderError)
 
+    /// Like ``write(_:)-([UInt8])``, of bytes that other clients receive as well.
+    func write(_ bytes: SharedBytes) async throws(LarderError)
+
     /// Ends the response after the last part of the body, which is small.
     func end(_ bytes: [UInt8])
 }
 
 extension HTTPReply {
+    package func write(_ bytes: SharedBytes) async throws(LarderError) {
+        try await write(bytes.bytes)
+    }
+
     /// Writes a whole response; a large one at the pace of the client.
     package func send(_ response: HTTPResponse) async {
         begin(response.head, bodyBytes: response.body.count)

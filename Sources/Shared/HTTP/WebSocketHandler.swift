@@ -8,7 +8,7 @@ import NIOWebSocket
 ///      \----- end of the connection, client that takes nothing, memory -----^
 ///
 /// A client is read from while its session wants input, and is disconnected when it takes nothing
-/// for ``HTTPLimits/writeTime``. What waits for it is charged to the ledger.
+/// for ``HTTPLimits/writeTime``, or sends nothing but tiny frames. What it holds is charged to the ledger.
 final class WebSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = Never
@@ -23,6 +23,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private static let chargeStep = 4 << 10
     /// The time that a client has to answer the end.
     private static let patience = TimeAmount.seconds(5)
+
+    /// The size of a frame that brings nothing, or next to nothing.
+    private static let tinyBytes = 16
+    /// The maximum number of such frames in a second.
+    static let maxTinyFrames = 5_000
 
     private enum State { case open, closing, closed }
 
@@ -41,6 +46,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var unwritten = ByteBuffer()
     private var memory: MemoryAccount?
     private var chargedBytes = 0
+    private var keptBytes = 0
+    /// The tiny frames since a time.
+    private var tinyFrames = (count: 0, since: NIODeadline.uptimeNanoseconds(0))
     /// The beginning of a fragmented message.
     private var fragments: (opcode: WebSocketOpcode, bytes: ByteBuffer)?
     /// True if the channel is to be read from once the session wants input.
@@ -65,13 +73,14 @@ final class WebSocketHandler: ChannelDuplexHandler {
         isWritable = context.channel.isWritable
         let (bound, loop) = (NIOLoopBound(self, eventLoop: context.eventLoop), context.eventLoop)
         // The account refers to the handler until ``finish()``.
-        memory = ledger.open { completion in
+        let memory = ledger.open(for: context.remoteAddress?.ipAddress ?? "") { completion in
             loop.execute {
                 bound.value.closeChannel()
                 completion()
             }
         }
-        session.begin { [weak self] in self?.pump() }
+        self.memory = memory
+        session.begin(memory) { [weak self] in self?.pump() }
         pump()
     }
 
@@ -124,6 +133,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
             return fail(.protocolError)
         }
+        guard frame.length >= Self.tinyBytes || admitsTinyFrame() else {
+            return fail(.policyViolation)
+        }
         switch frame.opcode {
         case .text, .binary:
             guard fragments == nil else { return fail(.protocolError) }
@@ -158,6 +170,17 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
     }
 
+    /// Counts a tiny frame; false if there are too many in a second.
+    private func admitsTinyFrame() -> Bool {
+        tinyFrames.count += 1
+        guard tinyFrames.count > Self.maxTinyFrames, let loop = context?.eventLoop else {
+            return true
+        }
+        let isFast = loop.now - tinyFrames.since < .seconds(1)
+        tinyFrames = (0, loop.now)
+        return !isFast
+    }
+
     func channelReadComplete(context: ChannelHandlerContext) {
         pump()
         context.fireChannelReadComplete()
@@ -175,6 +198,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         isWritable = context.channel.isWritable
+        memory?.setStalled(!isWritable)
         if isWritable {
             stall?.cancel()
             stall = nil
@@ -269,9 +293,14 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     // MARK: Memory and time
 
-    /// Charges what waits for the client.
+    /// Charges what the connection holds.
     private func settle() {
-        let held = session.heldBytes
+        let kept = session.keptBytes
+        if kept != keptBytes {
+            memory?.changeKept(by: kept - keptBytes)
+            keptBytes = kept
+        }
+        let held = session.heldBytes + (fragments?.bytes.readableBytes ?? 0)
         let change = held - chargedBytes
         guard abs(change) >= Self.chargeStep || held == 0, change != 0 else { return }
         chargedBytes = held

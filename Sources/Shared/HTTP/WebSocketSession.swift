@@ -1,3 +1,4 @@
+package import LarderCore
 package import NIOCore
 
 /// A service's end of a WebSocket: messages received, messages to send, and deadlines.
@@ -7,9 +8,11 @@ package import NIOCore
 package protocol WebSocketSession: AnyObject {
     /// The connection is open.
     ///
-    /// - Parameter wake: to be called on the event loop after an event of the service, such as a
-    ///   message to send; it has no effect once the connection is closed.
-    func begin(_ wake: @escaping () -> Void)
+    /// - Parameters:
+    ///   - memory: the account of the connection.
+    ///   - wake: to be called on the event loop after an event of the service, such as a
+    ///     message to send; it has no effect once the connection is closed.
+    func begin(_ memory: MemoryAccount, _ wake: @escaping () -> Void)
 
     /// The client has sent a text message.
     func receive(_ text: [UInt8])
@@ -25,8 +28,11 @@ package protocol WebSocketSession: AnyObject {
     /// True while more may be read from the client.
     var wantsInput: Bool { get }
 
-    /// The size of what waits to be sent.
+    /// The memory that the session holds by itself.
     var heldBytes: Int { get }
+
+    /// The size of what waits to be sent, and is charged where it is held.
+    var keptBytes: Int { get }
 
     /// When ``reachDeadline()`` is to be called; nil for never. Later events may postpone it.
     var deadline: NIODeadline? { get }

@@ -1,4 +1,3 @@
-import DequeModule
 import Dispatch
 public import LarderCore
 import Synchronization
@@ -6,62 +5,44 @@ import Synchronization
 /// A pool of threads for blocking work, such as reading a store: a limited number run at a time,
 /// further work waits.
 ///
-/// Clients take turns, and one client never occupies all threads: whoever asks for much waits for
-/// itself. The work of one client runs in order. Swift's cooperative threads are too few to wait for
-/// a disk.
+/// Clients take turns by the time that their work takes, and one client never occupies all threads:
+/// whoever asks for much waits for itself. The work of one client runs in order. Pools do not wait
+/// for each other, since each has threads of its own; Swift's cooperative threads are too few to wait
+/// for a disk.
 package final class WorkPool: Sendable {
     /// Identifies a client; nil stands for the server itself.
     package typealias Client = ObjectIdentifier
     private typealias Work = @Sendable () -> Void
 
-    /// The work of a client.
-    private struct Queue {
-        var running = 0
-        var waiting: Deque<Work> = []
-    }
-
     private struct State {
-        var running = 0
-        var queues: [Client?: Queue] = [:]
-        /// The clients with waiting work, next first.
-        var turns: Deque<Client?> = []
+        var queue = FairQueue<Client?, Work>()
+        /// The number of threads that work for a client.
+        var running: [Client?: Int] = [:]
+        /// The threads without work.
+        var idle: [DispatchQueue]
     }
 
-    private let queue: DispatchQueue
     private let limit: Int
     /// The maximum number of threads for one client.
     private let clientLimit: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// A pool without running threads.
     package init(_ label: String, limit: Int) {
-        queue = DispatchQueue(label: label, attributes: .concurrent)
         self.limit = limit
         clientLimit = max(limit * 3 / 4, 1)
+        // Concurrent queues share one thread a processor, which the work of another pool may occupy.
+        state = Mutex(
+            State(idle: (0..<limit).map { DispatchQueue(label: "\(label).\($0)") }))
     }
 
     /// Runs a closure on a thread of the pool; returns immediately.
     package func perform(for client: Client? = nil, _ work: @escaping @Sendable () -> Void) {
-        let starts = state.withLock { state in
-            if mayRun(client, state), state.queues[client]?.waiting.isEmpty != false {
-                begin(client, &state)
-                return true
-            }
-            if state.queues[client]?.waiting.isEmpty != false { state.turns.append(client) }
-            state.queues[client, default: Queue()].waiting.append(work)
-            return false
+        let thread = state.withLock { state in
+            state.queue.add(work, of: client)
+            return state.queue.isReady ? state.idle.popLast() : nil
         }
-        if starts { start(work, client) }
-    }
-
-    private func mayRun(_ client: Client?, _ state: borrowing State) -> Bool {
-        let running = state.queues[client]?.running ?? 0
-        return state.running < limit && running < (client == nil ? limit : clientLimit)
-    }
-
-    private func begin(_ client: Client?, _ state: inout State) {
-        state.running += 1
-        state.queues[client, default: Queue()].running += 1
+        if let thread { start(thread) }
     }
 
     /// Runs a closure on a thread of the pool and returns its result.
@@ -89,35 +70,36 @@ package final class WorkPool: Sendable {
         return try result.get()
     }
 
-    private func start(_ work: @escaping @Sendable () -> Void, _ client: Client?) {
-        queue.async {
-            var (work, client) = (work, client)
-            while true {
+    private func start(_ thread: DispatchQueue) {
+        thread.async {
+            while let (client, work) = self.next(on: thread) {
+                let start = ContinuousClock.now
                 work()
-                guard let next = self.takeNext(after: client) else { return }
-                (work, client) = next
+                self.end(of: client, after: ContinuousClock.now - start)
             }
         }
     }
 
-    /// The work of the client whose turn it is; nil, with one thread fewer running, if none may run.
-    private func takeNext(after client: Client?) -> (work: Work, client: Client?)? {
+    /// The work of the client whose turn it is; nil, with one more idle thread, if none may run.
+    private func next(on thread: DispatchQueue) -> (client: Client?, work: Work)? {
         state.withLock { state in
-            state.running -= 1
-            let isIdle = state.queues[client].map { $0.running == 1 && $0.waiting.isEmpty } ?? false
-            if isIdle {
-                state.queues[client] = nil
-            } else {
-                state.queues[client]?.running -= 1
-            }
-            guard let position = state.turns.firstIndex(where: { mayRun($0, state) }) else {
+            guard let (client, work) = state.queue.next() else {
+                state.idle.append(thread)
                 return nil
             }
-            let next = state.turns.remove(at: position)
-            guard let work = state.queues[next]?.waiting.popFirst() else { return nil }
-            begin(next, &state)
-            if state.queues[next]?.waiting.isEmpty == false { state.turns.append(next) }
-            return (work, next)
+            let running = state.running[client, default: 0] + 1
+            state.running[client] = running
+            if running >= (client == nil ? limit : clientLimit) { state.queue.hold(client) }
+            return (client, work)
+        }
+    }
+
+    private func end(of client: Client?, after time: Duration) {
+        state.withLock { state in
+            let running = state.running[client, default: 1] - 1
+            state.running[client] = running > 0 ? running : nil
+            state.queue.charge(time, to: client)
+            state.queue.release(client)
         }
     }
 }

@@ -104,6 +104,9 @@ final class TestConnection {
         backend.scheduler.drain()
     }
 
+    /// Closes the connection; what follows waits.
+    func closeLater() { connection?.close() }
+
     /// Releases the connection without closing it.
     func drop() {
         connection = nil

@@ -1,7 +1,10 @@
+import LarderCore
 import LarderRealtimeBackend
 import LarderRealtimeModel
 import LarderRealtimeREST
 import LarderRealtimeRules
+import LarderSharedTestSupport
+import Synchronization
 import Testing
 
 @Suite("Event streams")
@@ -88,10 +91,35 @@ struct EventStreamTests {
         #expect(rest.listen("/a.json?startAt=1").received().map { $0.prefix(4) } == ["400 "])
     }
 
+    @Test("a change is encoded once for all streams of a location that receive it")
+    func shared() throws {
+        let rest = try RESTConversation()
+        let sent = Box<[SharedBytes]>([])
+        let ledger = MemoryLedger(limit: 100 << 20)
+        let account = ledger.open { completion in completion() }
+        let request = RESTRequest("GET", "/a.json", headers: [("Accept", "text/event-stream")])
+        let streams = (0..<3).map { _ in
+            rest.service.serve(request, memory: account) { output in
+                if case .streamData(let bytes) = output { sent.withLock { $0.append(bytes) } }
+            }
+        }
+        rest.scheduler.drain()
+        sent.withLock { $0 = [] }
+        let text = String(repeating: "x", count: 1 << 20)
+        _ = rest.text("PUT", "/a.json", "\"\(text)\"")
+        let messages = sent.withLock { $0 }
+        #expect(messages.count == 3 && Set(messages.map(ObjectIdentifier.init)).count == 1)
+        #expect((1 << 20..<2 << 20).contains(ledger.heldBytes))
+        for stream in streams { stream?.close() }
+        _ = rest.text("PUT", "/a.json", "1")
+        sent.withLock { $0 = [] }
+        withExtendedLifetime(messages) {}
+    }
+
     @Test("the message that keeps a stream alive is an event without data")
     func keepAlive() {
         #expect(
-            String(decoding: EventStream.keepAlive, as: UTF8.self)
+            String(decoding: EventStream.keepAlive.bytes, as: UTF8.self)
                 == "event: keep-alive\ndata: null\n\n")
     }
 }

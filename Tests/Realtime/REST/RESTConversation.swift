@@ -110,7 +110,7 @@ final class TestStream {
                 "\(response.status) \(String(decoding: response.body, as: UTF8.self))"
             case .streamBegan(let head):
                 "\(head.status) \(head.header("Content-Type") ?? "")"
-            case .streamData(let bytes): Self.line(String(decoding: bytes, as: UTF8.self))
+            case .streamData(let data): Self.line(String(decoding: data.bytes, as: UTF8.self))
             case .streamEnded: "end"
             }
         }

@@ -82,6 +82,7 @@ final class SessionClient {
                 if let text = try? assembler.add(Array(frame)) {
                     messages.append(String(decoding: text, as: UTF8.self))
                 }
+            case .perform(let actions): perform(actions)
             case .close: messages.append("close")
             }
         }

@@ -163,6 +163,81 @@ struct SessionMachineTests {
         }
     }
 
+    /// A session whose properties expectations can refer to.
+    private final class OpenSession {
+        var machine = SessionMachine(
+            SessionConfiguration(), host: "localhost", pushFrames: PushFrames(), at: .zero)
+
+        init() {
+            _ = receive(.opened(ServerHello(serverTimeMilliseconds: 0, host: "h", sessionID: "s")))
+            while next() {}
+            _ = machine.takeTakenBytes()
+        }
+
+        var wantsInput: Bool { machine.wantsInput }
+        var requestBytes: Int { machine.requestBytes }
+        var partialBytes: Int { machine.partialBytes }
+        var keptBytes: Int { machine.keptBytes }
+        var nextBytes: Int { machine.nextBytes }
+
+        func receive(_ event: ConnectionEvent) -> [SessionMachine.Action] {
+            machine.received(event)
+        }
+        func receive(_ text: [UInt8]) -> [SessionMachine.Action] {
+            machine.received(text, at: .zero)
+        }
+        func next() -> Bool { machine.next() != nil }
+        func takeTakenBytes() -> Int { machine.takeTakenBytes() }
+        func close() -> [SessionMachine.Action] { machine.closed() }
+    }
+
+    @Test("what is in line is bounded by work and bytes, whatever the numbers of the requests")
+    func line() {
+        let session = OpenSession()
+        #expect(session.wantsInput)
+        let query = #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"/a","q":{"i":"c","l":1,"vf":"l"}}}}"#
+        var count = 0
+        while session.wantsInput, count < 1_000 {
+            count += 1
+            #expect(session.receive(Array(query.utf8)).count == 1)
+        }
+        #expect(count == 50 && session.requestBytes == 50 * query.utf8.count)
+        let answer = ConnectionEvent.response(number: 1, RealtimeResponse(.ok))
+        _ = session.receive(answer)
+        #expect(session.wantsInput)
+        for _ in 1..<50 { _ = session.receive(answer) }
+        #expect(session.requestBytes == 0)
+        // A large request, in segments: the part that is there is counted, then the whole.
+        let text = String(repeating: "x", count: 1 << 20)
+        let put = Array(#"{"t":"d","d":{"r":2,"a":"p","b":{"p":"/a","d":"\#(text)"}}}"#.utf8)
+        let half = put.count / 2
+        _ = session.receive(Array("2".utf8))
+        _ = session.receive(Array(put[..<half]))
+        #expect(session.partialBytes == half && session.wantsInput)
+        #expect(session.receive(Array(put[half...])).count == 1)
+        #expect(session.partialBytes == 0 && session.requestBytes == put.count)
+        #expect(!session.wantsInput)
+        #expect(session.close() == [.disconnect] && session.requestBytes == 0)
+    }
+
+    @Test("an answer is encoded when it is taken, and charged from its arrival to its end")
+    func charged() {
+        let ledger = MemoryLedger(limit: 100 << 20)
+        let account = ledger.open { completion in completion() }
+        let session = OpenSession()
+        session.machine.charge(to: account)
+        let node = Node(.string(String(repeating: "x", count: 1 << 20)))
+        let event = ConnectionEvent.response(
+            number: 1, RealtimeResponse(.ok, payload: .node(node)))
+        _ = session.receive(event)
+        #expect(ledger.heldBytes == event.estimatedBytes && session.nextBytes > 1 << 20)
+        #expect(session.takeTakenBytes() == 0)
+        #expect(session.next() && ledger.heldBytes > 1 << 20 && session.nextBytes == 0)
+        #expect(session.takeTakenBytes() == event.estimatedBytes)
+        while session.next() {}
+        #expect(ledger.heldBytes == 0 && session.keptBytes == 0)
+    }
+
     @Test("keepalives are ignored, pings answered, and long messages joined and divided")
     func framing() throws {
         let world = SessionWorld()

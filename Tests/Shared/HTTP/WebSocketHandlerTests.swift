@@ -14,12 +14,13 @@ final class TestSession: WebSocketSession {
     var outputs: [WebSocketOutput] = []
     var wantsInput = true
     var heldBytes = 0
+    var keptBytes = 0
     var deadline: NIODeadline?
     var deadlines = 0
     var ends = 0
     private var wake: () -> Void = {}
 
-    func begin(_ wake: @escaping () -> Void) { self.wake = wake }
+    func begin(_ memory: MemoryAccount, _ wake: @escaping () -> Void) { self.wake = wake }
     func receive(_ text: [UInt8]) { received.append(String(decoding: text, as: UTF8.self)) }
     func receiveOther() { others += 1 }
     func next() -> WebSocketOutput? { outputs.isEmpty ? nil : outputs.removeFirst() }
@@ -145,6 +146,36 @@ struct WebSocketHandlerTests {
         #expect(!channel.isActive && session.ends == 1)
     }
 
+    @Test("frames that bring nothing are bounded by the second")
+    func tinyFrames() throws {
+        let channel = try open()
+        for second in 0..<3 {
+            for number in 0..<WebSocketHandler.maxTinyFrames {
+                try channel.writeInbound(number % 2 == 0 ? frame(0x01, []) : frame(0x80, [97]))
+            }
+            #expect(channel.isActive, "second \(second)")
+            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        }
+        #expect(session.received.count == 3 * WebSocketHandler.maxTinyFrames / 2)
+        for _ in 0...2 * WebSocketHandler.maxTinyFrames {
+            _ = try? channel.writeInbound(frame(0x8a, []))
+        }
+        _ = try? channel.writeInbound(frame(0x8a, []))
+        #expect(try sentBytes(channel) == [0x88, 2, 3, 240])
+        channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(!channel.isActive)
+    }
+
+    @Test("what a session holds and an unfinished message are charged until the end")
+    func held() throws {
+        let channel = try open()
+        session.heldBytes = 9_000
+        try channel.writeInbound(frame(0x01, [UInt8](repeating: 97, count: 30_000)))
+        #expect(server.ledger.heldBytes == 39_000)
+        try close(channel)
+        #expect(server.ledger.heldBytes == 0)
+    }
+
     @Test("a character in two fragments, and a frame of the largest size, are received")
     func wholeText() throws {
         let channel = try open()
@@ -249,9 +280,10 @@ private final class EchoSession: WebSocketSession {
 
     let wantsInput = true
     let heldBytes = 0
+    let keptBytes = 0
     let deadline: NIODeadline? = nil
 
-    func begin(_ wake: @escaping () -> Void) {}
+    func begin(_ memory: MemoryAccount, _ wake: @escaping () -> Void) {}
     func receive(_ text: [UInt8]) { outputs.append(.text(text[...])) }
     func receiveOther() {}
     func next() -> WebSocketOutput? { outputs.isEmpty ? nil : outputs.removeFirst() }

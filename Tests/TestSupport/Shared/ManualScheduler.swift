@@ -111,6 +111,15 @@ package final class ManualScheduler<Timer: Hashable & Sendable>: Scheduler {
         return ranAny
     }
 
+    /// Runs one closure that waits.
+    ///
+    /// - Returns: false if none waits.
+    package func runNext() -> Bool {
+        guard let body = next() else { return false }
+        inline.enter(body)
+        return true
+    }
+
     private func next() -> (@Sendable () -> Void)? {
         state.withLock { $0.queue.isEmpty ? nil : $0.queue.removeFirst() }
     }

@@ -17,6 +17,12 @@ final class BackendSession {
     var operations = SessionOperations()
     /// The stored records of these operations.
     var records: SessionRecords
+    /// How many of the operations are made, once the session has ended.
+    var madeCount = 0
+    /// How many of them are stored.
+    var confirmedCount = 0
+    /// The size of the operations and listens that is charged to the connection.
+    private var chargedBytes = 0
 
     init(number: UInt64, id: String, channel: Channel) {
         self.number = number
@@ -29,6 +35,18 @@ final class BackendSession {
     convenience init(_ stored: StoredSession) {
         self.init(number: 0, id: stored.id, channel: Channel { _ in })
         operations = stored.operations
+        records = SessionRecords(stored)
+        (madeCount, confirmedCount) = (stored.madeCount, stored.madeCount)
+    }
+
+    /// The memory of a listen.
+    private static let listenBytes = 512
+
+    /// Charges what the session holds to the connection.
+    func chargeMemory() {
+        let bytes = operations.size.bytes + listens.count * Self.listenBytes
+        channel.memory?.change(by: bytes - chargedBytes)
+        chargedBytes = bytes
     }
 }
 

@@ -11,9 +11,17 @@ struct SessionRecords {
     private var count = 0
     /// The count at which all are replaced.
     private var limit = Self.minimumLimit
+    /// The number of the record of the progress, once there is one.
+    private var progress: Int?
 
     init(ofSession id: String) {
         owner = RecordOwner(.session, id)
+    }
+
+    /// The records of a session of an earlier run.
+    init(_ stored: StoredSession) {
+        owner = RecordOwner(.session, stored.id)
+        count = stored.recordCount
     }
 
     /// Adds an operation to a commit.
@@ -35,6 +43,13 @@ struct SessionRecords {
         }
     }
 
+    /// Notes that the first operations of an ended session are made.
+    mutating func addProgress(_ madeCount: Int, to commit: inout TreeCommit) {
+        let number = progress ?? count
+        progress = number
+        commit.put(SessionProgress(madeCount).json.bytes, number: number, of: owner)
+    }
+
     mutating func removeAll(in commit: inout TreeCommit) {
         commit.replaceRecords(of: owner)
         (count, limit) = (0, Self.minimumLimit)
@@ -45,14 +60,27 @@ struct SessionRecords {
 struct StoredSession: Sendable {
     let id: String
     let operations: SessionOperations
+    /// How many of the operations are made.
+    let madeCount: Int
+    let recordCount: Int
 
     /// The sessions that a namespace has records of, in an order that does not change.
     static func sessions(in stored: StoredTree) throws(LarderError) -> [StoredSession] {
         var sessions: [StoredSession] = []
         for (owner, records) in stored.records where owner.kind == .session {
             var operations = SessionOperations()
-            for record in records { operations.apply(try SessionOperation(record: record)) }
-            sessions.append(StoredSession(id: owner.id, operations: operations))
+            var madeCount = 0
+            for record in records {
+                if let progress = SessionProgress(record: record) {
+                    madeCount = progress.madeCount
+                } else {
+                    operations.apply(try SessionOperation(record: record))
+                }
+            }
+            sessions.append(
+                StoredSession(
+                    id: owner.id, operations: operations, madeCount: madeCount,
+                    recordCount: records.count))
         }
         return sessions.sorted { ($0.id.utf8.count, $0.id) < ($1.id.utf8.count, $1.id) }
     }
@@ -63,6 +91,33 @@ struct StoredSession: Sendable {
 // user    null, true for an administrator, or what rules see as `auth`
 // path    text
 // values  pairs of a path below it and a node in the export format; missing for a cancellation
+
+// of the progress, which is the last record:
+// made    the number of operations that are made, in the order of their paths
+// path    .info, below which nothing can be registered: earlier versions take it for a cancellation
+
+/// How far the operations of an ended session are made.
+private struct SessionProgress {
+    let madeCount: Int
+
+    init(_ madeCount: Int) {
+        self.madeCount = madeCount
+    }
+
+    init?(record: [UInt8]) {
+        guard let json = try? JSONValue(parsing: record, maximumDepth: 1000),
+            case .integer(let count)? = json["made"]
+        else { return nil }
+        madeCount = Int(clamping: count)
+    }
+
+    var json: JSONValue {
+        .object([
+            JSONMember("user", .null), JSONMember("path", .string(TreePath.info.text)),
+            JSONMember("made", .integer(Int64(madeCount))),
+        ])
+    }
+}
 
 extension SessionOperation {
     var json: JSONValue {

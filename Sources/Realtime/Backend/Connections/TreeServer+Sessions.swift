@@ -8,8 +8,9 @@ extension TreeServer {
             return send(.closed(refusal), to: channel)
         }
         writeUnwritten()
-        if let previous = request.lastSessionID.flatMap({ session($0) }) {
-            end(previous, with: .closed(nil))
+        if let id = request.lastSessionID {
+            if let previous = session(id) { end(previous, with: .closed(nil)) }
+            if wait(for: id, channel, { $0.open(channel, request) }) { return }
         }
         let hello = ServerHello(
             serverTimeMilliseconds: now, host: configuration.host,
@@ -20,6 +21,15 @@ extension TreeServer {
     /// Serves a request; its answer follows everything that it leads to.
     func serve(_ request: RealtimeRequest, number: Int, from channel: Channel) {
         guard let session = sessions[channel] else { return }
+        if case .once(let token, _) = request,
+            endFormer(
+                of: token, session,
+                {
+                    $0.serve(request, number: number, from: channel)
+                })
+        {
+            return
+        }
         respond(answer(request, of: session), to: number, of: channel)
     }
 
@@ -52,15 +62,25 @@ extension TreeServer {
         }
     }
 
-    /// Makes a write, or answers it again if it was made, whatever the present node.
+    /// Ends the sessions in a token's `former`, with their `onDisconnect` operations.
     ///
-    /// The sessions in the token's `former` are ended first, with their `onDisconnect` operations.
+    /// - Parameter body: done when the operations are made.
+    /// - Returns: true if they are not all made yet.
+    private func endFormer(
+        of token: WriteToken, _ session: BackendSession,
+        _ body: @escaping @Sendable (isolated TreeServer) -> Void
+    ) -> Bool {
+        for id in token.former where id != session.id {
+            if let former = self.session(id) { end(former, with: .closed(nil)) }
+            if wait(for: id, session.channel, body) { return true }
+        }
+        return false
+    }
+
+    /// Makes a write, or answers it again if it was made, whatever the present node.
     private func answer(
         _ write: RealtimeRequest, once token: WriteToken, of session: BackendSession
     ) -> RealtimeResponse {
-        for id in token.former {
-            if let former = self.session(id), former !== session { end(former, with: .closed(nil)) }
-        }
         if madeWrites.contains(token) { return RealtimeResponse(.ok) }
         let response = answer(write, of: session)
         if response.status == .ok { madeWrites.insert(token, at: now) }
@@ -78,13 +98,13 @@ extension TreeServer {
     func endAllSessions(_ event: ConnectionEvent) {
         let all = orderedSessions
         for session in all { remove(session, with: event) }
-        for session in all { writeAfterDisconnect(of: session) }
+        for session in all { beginEnding(session) }
     }
 
     /// Ends a session and makes the writes that its client left for this.
     private func end(_ session: BackendSession, with event: ConnectionEvent? = nil) {
         remove(session, with: event)
-        writeAfterDisconnect(of: session)
+        beginEnding(session)
     }
 
     // MARK: Users

@@ -1,6 +1,7 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRealtimeRules
+import LarderRuntime
 
 extension TreeServer {
     /// Begins a listen, or answers one again that is there already.
@@ -11,8 +12,21 @@ extension TreeServer {
         _ key: ListenKey, _ hash: String, _ compoundHash: CompoundHash?, _ session: BackendSession
     ) -> RealtimeResponse {
         if let refusal = refusal(of: key.query, session) { return refusal }
-        if session.listens.insert(key).inserted { listens.insert(key, of: session) }
-        let (path, content) = (key.query.path, content(of: key.query))
+        let path = key.query.path
+        let content: Node
+        switch self.content(of: key.query, for: session.channel) {
+        case .success(let node): content = node
+        case .failure(let error): return RealtimeResponse(.unavailable, reason: error.message)
+        }
+        if !session.listens.contains(key) {
+            guard session.listens.count < Self.maxListens else {
+                return RealtimeResponse(
+                    .failed, reason: "a session is limited to \(Self.maxListens) listens")
+            }
+            session.listens.insert(key)
+            session.chargeMemory()
+            listens.insert(key, of: session)
+        }
         // The hash of large content that a client has nothing of is not computed.
         if hash.isEmpty ? !content.isEmpty : content.hash != hash {
             send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
@@ -32,17 +46,37 @@ extension TreeServer {
     }
 
     func remove(_ key: ListenKey, of session: BackendSession) {
-        if session.listens.remove(key) != nil { listens.remove(key, of: session) }
+        guard session.listens.remove(key) != nil else { return }
+        session.chargeMemory()
+        listens.remove(key, of: session)
     }
 
     /// Reads a query once.
     func get(_ query: QuerySpec, _ session: BackendSession) -> RealtimeResponse {
         if let refusal = refusal(of: query, session) { return refusal }
-        return RealtimeResponse(.ok, payload: .node(content(of: query)))
+        return switch content(of: query, for: session.channel) {
+        case .success(let node): RealtimeResponse(.ok, payload: .node(node))
+        case .failure(let error): RealtimeResponse(.unavailable, reason: error.message)
+        }
     }
 
-    func content(of query: QuerySpec) -> Node {
-        query.parameters.filtered(tree.node(at: query.path))
+    /// The maximum number of listens of a session.
+    static let maxListens = 100_000
+    /// The maximum time of a query; one that sorts by an index takes the longest.
+    static let queryTime = Duration.seconds(10)
+
+    /// The content of a query at this time.
+    ///
+    /// - Parameter channel: the connection that asks for it; nil if it has none.
+    /// - Returns: `unavailable` for a query that takes too long, or whose client has left.
+    func content(of query: QuerySpec, for channel: Channel?) -> Result<Node, LarderError> {
+        let end = scheduler.uptime + Self.queryTime
+        return Result { () throws(LarderError) in
+            try query.parameters.filtered(tree.node(at: query.path)) { () throws(LarderError) in
+                if channel?.isMute == true { throw .clientHasLeft }
+                if scheduler.uptime >= end { throw .queryTooLong }
+            }
+        }
     }
 
     // MARK: Permissions
@@ -86,4 +120,17 @@ extension RealtimeResponse {
     /// The answer to a listen whose order is not in the rules' `.indexOn`.
     static let withoutIndex = RealtimeResponse(
         .ok, payload: .json(.object([JSONMember("w", .array([.string("no_index")]))])))
+}
+
+extension LarderError {
+    fileprivate static var clientHasLeft: LarderError {
+        LarderError(realtime: .cancelled, "the client has left")
+    }
+
+    fileprivate static var queryTooLong: LarderError {
+        LarderError(
+            realtime: .unavailable,
+            "the query takes longer than \(TreeServer.queryTime.components.seconds) s: narrow it down"
+        )
+    }
 }

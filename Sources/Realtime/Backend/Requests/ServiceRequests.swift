@@ -45,28 +45,34 @@ extension RealtimeBackend {
         settings.securityRules(of: namespace)
     }
 
-    /// Reads a query.
+    /// Reads a query, which needs an index unless the user is an administrator or there are no
+    /// security rules.
     ///
-    /// The query needs an index unless the user is an administrator or there are no security rules.
     /// A path that ends in `.priority` is read as a priority.
+    ///
+    /// - Parameter client: who takes turns with others; nil for the server itself.
     package func read(
         _ query: QuerySpec, as user: RealtimeUser?, in namespace: String = defaultNamespace,
+        for client: ObjectIdentifier? = nil,
         _ completion: @escaping @Sendable (Result<ReadResult, LarderError>) -> Void
     ) {
-        server(of: namespace).perform { $0.read(query, as: user, completion) }
+        server(of: namespace).perform(for: client) { $0.read(query, as: user, completion) }
     }
 
     /// Makes a write.
     ///
     /// - Parameters:
     ///   - hash: the hash that the present node must have; nil for any.
+    ///   - client: who takes turns with others; nil for the server itself.
     ///   - completion: called when the write is stored; `unavailable` if that fails.
     package func write(
         _ write: TreeWrite, ifHash hash: String? = nil, as user: RealtimeUser?,
-        in namespace: String = defaultNamespace,
+        in namespace: String = defaultNamespace, for client: ObjectIdentifier? = nil,
         _ completion: @escaping @Sendable (Result<WriteResult, LarderError>) -> Void
     ) {
-        server(of: namespace).perform { $0.write(write, ifHash: hash, as: user, completion) }
+        server(of: namespace).perform(for: client) {
+            $0.write(write, ifHash: hash, as: user, completion)
+        }
     }
 
     /// Listens to a query on a connection of its own, which receives its whole content first.
@@ -76,7 +82,7 @@ extension RealtimeBackend {
     ) -> any RealtimeConnection {
         let server = server(of: namespace)
         let channel = Channel(handler)
-        server.perform { $0.listen(to: query, as: user, on: channel) }
+        server.perform(for: channel, isRead: false) { $0.listen(to: query, as: user, on: channel) }
         return BackendConnection(server: server, channel: channel)
     }
 }
@@ -86,7 +92,7 @@ extension TreeServer {
         _ query: QuerySpec, as user: RealtimeUser?,
         _ completion: @escaping @Sendable (Result<ReadResult, LarderError>) -> Void
     ) {
-        deliverLater(.success(read(query, as: user)), completion)
+        deliverLater(read(query, as: user), completion)
     }
 
     /// Delivers a result at the end of the turn, unless the turn is taken back.
@@ -104,19 +110,22 @@ extension TreeServer {
             })
     }
 
-    private func read(_ query: QuerySpec, as user: RealtimeUser?) -> ReadResult {
+    private func read(
+        _ query: QuerySpec, as user: RealtimeUser?
+    ) -> Result<ReadResult, LarderError> {
+        if isClosing { return .failure(BackendSettings.closed) }
         do throws(LarderError) {
             try query.validate(allowsPriority: query.isDefault)
         } catch {
-            return .invalid(error.message)
+            return .success(.invalid(error.message))
         }
-        guard mayRead(query, user) else { return .denied }
+        guard mayRead(query, user) else { return .success(.denied) }
         if user?.isAdministrator != true,
             let index = securityRules?.missingIndex(of: query)
         {
-            return .missingIndex(index)
+            return .success(.missingIndex(index))
         }
-        return .content(content(of: query))
+        return content(of: query, for: nil).map { .content($0) }
     }
 
     fileprivate func write(

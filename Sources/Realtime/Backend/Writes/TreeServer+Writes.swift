@@ -67,7 +67,7 @@ extension TreeServer {
     }
 
     /// Replaces the tree and sends the change to all listens that it concerns.
-    private func replaceTree(with result: Node, after write: TreeWrite) {
+    func replaceTree(with result: Node, after write: TreeWrite) {
         let pushes = WritePushes(of: write, from: tree, to: result)
         setTree(result, after: write)
         pushes.forEach(in: listens) { session, push in send(.push(push), to: session.channel) }
@@ -78,6 +78,9 @@ extension TreeServer {
     /// Keeps a write for the end of a session.
     func register(_ write: TreeWrite, of session: BackendSession) -> RealtimeResponse {
         if let refusal = refusal(of: write) { return refusal }
+        if let reason = session.operations.refusal(of: write) {
+            return RealtimeResponse(.failed, reason: reason)
+        }
         let time = now
         let resolved = write.resolved(at: time, in: tree)
         guard mayWrite(resolved, session.user, at: time, resolved.applied(to: tree)) else {
@@ -85,24 +88,5 @@ extension TreeServer {
         }
         apply(SessionOperation(change: .write(write), user: session.user), to: session)
         return RealtimeResponse(.ok)
-    }
-
-    /// Makes the writes that were left for the end of a session, each with the permissions of the
-    /// user who has registered it; what the rules deny by now is left out.
-    func writeAfterDisconnect(of session: BackendSession) {
-        guard !session.operations.isEmpty else { return }
-        let time = now
-        for part in session.operations.parts {
-            let present = tree
-            var operations = part.tree
-            for value in operations.take(at: time, existing: { present.node(at: $0) }) {
-                let write = TreeWrite(value.path, value.node)
-                let result = write.applied(to: tree)
-                if mayWrite(write, part.user, at: time, result) {
-                    replaceTree(with: result, after: write)
-                }
-            }
-        }
-        noteEndWritten(session)
     }
 }

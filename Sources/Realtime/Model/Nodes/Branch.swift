@@ -58,9 +58,50 @@ final class Branch: Sendable {
     ///
     /// Computed once, and brought up to date with each change.
     func positions(in index: NodeIndex) -> SortedTree<IndexPosition> {
-        let cached = cache.withLock { $0.indexes.first { $0.index == index }?.positions }
-        if let cached { return cached }
-        let positions = SortedTree(sorted: children.map { index.position(of: $0) }.sorted())
+        cachedPositions(in: index)
+            ?? keep(children.map { index.position(of: $0) }.sorted(), of: index)
+    }
+
+    /// How many positions are computed or compared between two calls of a check.
+    private static let checkedCount = 4_096
+
+    /// Like ``positions(in:)``, for many children.
+    ///
+    /// - Parameter check: called every now and then; throws to end the computation.
+    func positions(
+        in index: NodeIndex, _ check: () throws(LarderError) -> Void
+    ) throws(LarderError) -> SortedTree<IndexPosition> {
+        if let cached = cachedPositions(in: index) { return cached }
+        var count = 0
+        func step() throws(LarderError) {
+            count += 1
+            if count % Self.checkedCount == 0 { try check() }
+        }
+        var positions: [IndexPosition] = []
+        positions.reserveCapacity(children.count)
+        for child in children {
+            try step()
+            positions.append(index.position(of: child))
+        }
+        do {
+            try positions.sort { left, right in
+                try step()
+                return left < right
+            }
+        } catch let error as LarderError {
+            throw error
+        } catch {
+            throw LarderError(realtime: .internal, "\(error)", cause: error)
+        }
+        return keep(positions, of: index)
+    }
+
+    private func cachedPositions(in index: NodeIndex) -> SortedTree<IndexPosition>? {
+        cache.withLock { $0.indexes.first { $0.index == index }?.positions }
+    }
+
+    private func keep(_ sorted: [IndexPosition], of index: NodeIndex) -> SortedTree<IndexPosition> {
+        let positions = SortedTree(sorted: sorted)
         cache.withLock { cache in
             guard !cache.indexes.contains(where: { $0.index == index }) else { return }
             if cache.indexes.count == Self.maximumIndexes { cache.indexes.removeFirst() }

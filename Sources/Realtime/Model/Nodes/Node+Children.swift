@@ -13,6 +13,17 @@ extension Node {
         return Children(order: .positions(branch.positions(in: index), branch.children))
     }
 
+    /// Like ``children(by:)``, for many children.
+    ///
+    /// - Parameter check: called every now and then while they are sorted; throws to end it.
+    package func children(
+        by index: NodeIndex, _ check: () throws(LarderError) -> Void
+    ) throws(LarderError) -> Children {
+        guard let branch, !branch.isOrderedByKey(in: index) else { return children }
+        let positions = try branch.positions(in: index, check)
+        return Children(order: .positions(positions, branch.children))
+    }
+
     /// The children of a node in the order of an index.
     ///
     /// An element is found by its offset in logarithmic time.

@@ -102,7 +102,10 @@ extension QueryParameters {
     ///
     /// Complexity: logarithmic in the count of children, if the node has the order.
     package func window(of node: Node) -> Slice<Node.Children> {
-        let children = node.children(by: index)
+        window(in: node.children(by: index))
+    }
+
+    private func window(in children: Node.Children) -> Slice<Node.Children> {
         let (below, startsAtChild) = children.offset(of: startPosition)
         let lower = startsAtChild && start?.isInclusive == false ? below + 1 : below
         let (last, endsAtChild) = children.offset(of: endPosition)
@@ -119,5 +122,15 @@ extension QueryParameters {
     /// without a priority, which is empty for a leaf.
     package func filtered(_ node: Node) -> Node {
         loadsAllData ? node : Node(children: window(of: node))
+    }
+
+    /// Like ``filtered(_:)``, for many children.
+    ///
+    /// - Parameter check: called every now and then, as long as children are sorted; throws to end it.
+    package func filtered(
+        _ node: Node, _ check: () throws(LarderError) -> Void
+    ) throws(LarderError) -> Node {
+        if loadsAllData { return node }
+        return Node(children: window(in: try node.children(by: index, check)))
     }
 }

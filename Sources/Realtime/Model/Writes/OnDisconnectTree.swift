@@ -31,6 +31,9 @@ package struct OnDisconnectTree: Sendable {
         values.removeSubtree(at: path)
     }
 
+    /// Calls a closure with each path and the node that the server will write there, in no order.
+    package func forEach(_ body: (TreePath, Node) -> Void) { values.forEach(body) }
+
     /// What the server will write, in the order of the paths.
     package var writes: [PathValue] {
         var writes: [PathValue] = []

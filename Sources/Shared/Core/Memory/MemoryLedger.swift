@@ -2,9 +2,13 @@ import Synchronization
 
 /// The memory that a server holds for its clients, with a limit; any thread may use it.
 ///
-/// Each connection has an account, and below it one for each of its calls. A charge that exceeds
-/// the limit relieves the largest account, one account at a time, until the total is within the
-/// limit again.
+/// Each connection has an account, and below it one for each of its calls. What several connections
+/// wait for together is charged once, to a ``SharedCharge``; an account knows how much of that it
+/// keeps.
+///
+/// A charge that exceeds the limit relieves one account at a time until the total is within the
+/// limit again: first of those whose clients take nothing, then of others, last of those that are
+/// being answered; among equals the one that holds and keeps the most.
 package final class MemoryLedger: Sendable {
     /// The maximum total in bytes.
     package let limit: Int
@@ -13,11 +17,19 @@ package final class MemoryLedger: Sendable {
     private let reliefs = Atomic<Int>(0)
     private let accounts = Mutex<[ObjectIdentifier: MemoryAccount]>([:])
     private let isRelieving = Atomic<Bool>(false)
+    private let now: @Sendable () -> Duration
 
     /// Creates a ledger without accounts.
-    package init(limit: Int) {
+    ///
+    /// - Parameter now: the time on a monotonic clock.
+    package init(
+        limit: Int, now: @escaping @Sendable () -> Duration = { ContinuousClock.now - start }
+    ) {
         self.limit = limit
+        self.now = now
     }
+
+    private static let start = ContinuousClock.now
 
     /// The total of all accounts in bytes.
     package var heldBytes: Int { held.load(ordering: .relaxed) }
@@ -44,18 +56,25 @@ package final class MemoryLedger: Sendable {
         _ = accounts.withLock { $0.removeValue(forKey: ObjectIdentifier(account)) }
     }
 
-    fileprivate func change(by bytes: Int) {
+    func change(by bytes: Int) {
         let total = held.wrappingAdd(bytes, ordering: .relaxed).newValue
         if total > limit, bytes > 0 { relieve() }
     }
 
-    /// Relieves the largest account, unless one is being relieved.
+    /// The time on the ledger's clock; above 0.
+    fileprivate var milliseconds: Int {
+        let (seconds, attoseconds) = now().components
+        return Int(seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000) + 1
+    }
+
+    /// Relieves the account whose turn it is, unless one is being relieved.
     private func relieve() {
         guard !isRelieving.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        let largest = accounts.withLock { accounts in
-            accounts.values.max { $0.heldBytes < $1.heldBytes }
+        let time = milliseconds
+        let first = accounts.withLock { accounts in
+            accounts.values.max { $0.reliefOrder(at: time) < $1.reliefOrder(at: time) }
         }
-        guard let largest, largest.heldBytes > 0, case .ledger(_, let relieve) = largest.owner
+        guard let first, first.weight > 0, case .ledger(_, let relieve) = first.owner
         else { return isRelieving.store(false, ordering: .releasing) }
         reliefs.add(1, ordering: .relaxed)
         relieve { [self] in
@@ -80,6 +99,12 @@ package final class MemoryAccount: Sendable {
     package let address: String
     fileprivate let owner: Owner
     private let held = Atomic<Int>(0)
+    /// The bytes of shared memory that the holder keeps.
+    private let kept = Atomic<Int>(0)
+    /// Since when the client takes nothing, in milliseconds of the ledger; 0 while it takes what it
+    /// is sent.
+    private let stallTime = Atomic<Int>(0)
+    private let answers = Atomic<Int>(0)
 
     fileprivate init(_ owner: Owner, _ address: String) {
         self.owner = owner
@@ -117,6 +142,9 @@ package final class MemoryAccount: Sendable {
         }
     }
 
+    /// True if the ledger exceeds its limit.
+    package var isFull: Bool { ledger.heldBytes > ledger.limit }
+
     /// True if the account holds a considerable part of the memory while the ledger exceeds its limit
     /// by a quarter: accounts are not relieved fast enough, and the holder should stop by itself.
     package var isOverdrawn: Bool {
@@ -129,6 +157,66 @@ package final class MemoryAccount: Sendable {
         case .ledger(let ledger, _): ledger
         case .account(let account): account.ledger
         }
+    }
+
+    // MARK: Relief
+
+    /// The time after which a client that takes nothing goes first, in milliseconds.
+    private static let patience = 1_000
+
+    /// What the holder's end may release.
+    fileprivate var weight: Int { heldBytes + kept.load(ordering: .relaxed) }
+
+    /// The order of accounts in which the last is relieved first.
+    fileprivate func reliefOrder(at time: Int) -> (Int, Int) {
+        let since = stallTime.load(ordering: .relaxed)
+        let weight = weight
+        let rank =
+            if weight == 0 {
+                0
+            } else if since != 0, time - since >= Self.patience {
+                3
+            } else {
+                answers.load(ordering: .relaxed) > 0 ? 1 : 2
+            }
+        return (rank, weight)
+    }
+
+    /// Notes that the client takes nothing of what it is sent, or takes it again.
+    package func setStalled(_ isStalled: Bool) {
+        if case .account(let account) = owner { return account.setStalled(isStalled) }
+        stallTime.store(isStalled ? ledger.milliseconds : 0, ordering: .relaxed)
+    }
+
+    /// Notes that the account can be relieved without loss to any client.
+    package func yield() {
+        stallTime.store(-Self.patience, ordering: .relaxed)
+    }
+
+    /// Notes that an answer has begun, or has ended.
+    package func changeAnswers(by count: Int) {
+        if case .account(let account) = owner { return account.changeAnswers(by: count) }
+        answers.add(count, ordering: .relaxed)
+    }
+
+    /// Notes that shared memory is kept, or is not any more.
+    package func changeKept(by bytes: Int) {
+        guard bytes != 0 else { return }
+        kept.add(bytes, ordering: .relaxed)
+        if case .account(let account) = owner { account.changeKept(by: bytes) }
+    }
+
+    /// Charges memory that others may share, until the result is released.
+    package func share(_ bytes: Int) -> SharedCharge { SharedCharge(bytes, to: ledger) }
+
+    /// Opens an account of the same ledger for memory that can be released without loss.
+    package func openYielding(_ relieve: @escaping @Sendable () -> Void) -> MemoryAccount {
+        let account = ledger.open { completion in
+            relieve()
+            completion()
+        }
+        account.yield()
+        return account
     }
 
     /// Charges bytes, or releases charged ones; has no effect once the account is closed.
@@ -148,6 +236,9 @@ package final class MemoryAccount: Sendable {
         let rest = held.exchange(Self.closed, ordering: .relaxed)
         guard rest != Self.closed else { return }
         changeOwner(by: -rest)
+        if case .account(let account) = owner {
+            account.changeKept(by: -kept.exchange(0, ordering: .relaxed))
+        }
         if case .ledger(let ledger, _) = owner { ledger.remove(self) }
     }
 

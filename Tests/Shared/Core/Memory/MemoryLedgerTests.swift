@@ -44,6 +44,62 @@ struct MemoryLedgerTests {
         #expect(ledger.heldBytes == 0 && reliefs.names.isEmpty)
     }
 
+    @Test("Who takes nothing goes first, who is being answered last, by what they hold and keep")
+    func order() {
+        let time = Box(Duration.zero)
+        let ledger = MemoryLedger(limit: 1_000) { time.withLock { $0 } }
+        let reliefs = Reliefs()
+        let names = ["answered", "idle", "stalled", "stalled longer", "momentarily"]
+        let accounts = names.map { reliefs.open($0, ledger) }
+        defer { for account in accounts { account.close() } }
+        accounts[0].changeAnswers(by: 1)
+        for (account, bytes) in zip(accounts, [600, 200, 5, 10, 100]) { account.change(by: bytes) }
+        // What is shared is charged once, and is kept by two.
+        let call = accounts[2].open()
+        let shared = call.share(50)
+        call.changeKept(by: 50)
+        accounts[3].changeKept(by: 20)
+        accounts[2].setStalled(true)
+        accounts[3].setStalled(true)
+        time.withLock { $0 = .seconds(2) }
+        accounts[4].setStalled(true)
+        #expect(ledger.heldBytes == 965)
+        accounts[1].change(by: 300)
+        let order = ["stalled", "stalled longer", "idle", "momentarily", "answered"]
+        for (index, name) in order.enumerated() {
+            #expect(reliefs.names == [name])
+            if name == "stalled" { call.close() }
+            accounts[names.firstIndex(of: name) ?? 0].close()
+            // Still above the limit.
+            if index < 4 { accounts[0].change(by: 400) }
+            reliefs.finish()
+        }
+        #expect(ledger.heldBytes == 50)
+        withExtendedLifetime(shared) {}
+    }
+
+    @Test("What was made last is shared, and released when memory is needed")
+    func lastMade() {
+        let ledger = MemoryLedger(limit: 1_000)
+        let reliefs = Reliefs()
+        let account = reliefs.open("a", ledger)
+        defer { account.close() }
+        let last = LastMade<Int, SharedBytes>()
+        func value(_ key: Int) -> SharedBytes? {
+            last.value(of: key, for: account, size: \.count) {
+                let bytes = SharedBytes([UInt8](repeating: 1, count: 600))
+                bytes.charge(by: account)
+                return bytes
+            }
+        }
+        #expect(value(1) === value(1) && ledger.heldBytes == 600)
+        #expect(value(2) != nil && ledger.heldBytes == 600)
+        account.change(by: 700)
+        #expect(ledger.heldBytes == 700 && reliefs.names.isEmpty)
+        account.change(by: -300)
+        #expect(value(2) != nil && ledger.heldBytes == 1_000)
+    }
+
     @Test("At the limit the largest account is relieved, one at a time, until the total is within")
     func relief() {
         let ledger = MemoryLedger(limit: 100)

@@ -30,6 +30,7 @@ final class SimulatedServer: @unchecked Sendable {
             events: events, process: process, chance: chance.fork())
         configuration.tokens = { SimulatedTokens.check($0) }
         configuration.rules = { ledger.decide($0) }
+        configuration.observeWork = { ledger.observer() }
         (self.process, self.ledger, self.rules) = (process, ledger, rules)
         (self.configuration, self.journal) = (configuration, journal)
         storage = LedgerStorage(ledger: ledger, journal: journal)
@@ -41,9 +42,9 @@ final class SimulatedServer: @unchecked Sendable {
 
     /// Performs an operation of the backend and records it in the ledger.
     func perform(_ cause: TreeLedger.Cause, _ body: (RealtimeBackend) -> Void) {
-        process.run { [ledger] in ledger.begin(cause) }
+        ledger.enqueuing = cause
         body(backend)
-        process.run { [ledger] in ledger.finish() }
+        ledger.enqueuing = nil
     }
 
     /// Writes as an administrator.

@@ -33,6 +33,8 @@ final class TreeLedger: @unchecked Sendable {
     /// The count of trees that are stored.
     private var committedCount = 1
     private var cause: Cause?
+    /// The cause of the work that is being enqueued; nil for work that needs no attention.
+    var enqueuing: Cause?
     private var questions: [Question] = []
     /// The connections with a session, in the order in which they were opened.
     private var sessions: [SimulatedLink] = []
@@ -94,12 +96,19 @@ final class TreeLedger: @unchecked Sendable {
 
     // MARK: Work items
 
-    func begin(_ cause: Cause) {
+    /// What follows the work that is being enqueued.
+    func observer() -> RealtimeBackend.WorkObserver? {
+        guard let cause = enqueuing else { return nil }
+        return RealtimeBackend.WorkObserver(
+            begin: { self.begin(cause) }, end: { self.finish() })
+    }
+
+    private func begin(_ cause: Cause) {
         self.cause = cause
         questions = []
     }
 
-    func finish() {
+    private func finish() {
         guard let cause else { return }
         self.cause = nil
         switch cause {
