@@ -6,8 +6,9 @@ package struct OverlayHistory: Sendable, Equatable {
     /// A field whose value is a pending server timestamp.
     package struct TimestampField: Sendable, Equatable {
         package let path: FieldPath
-        /// The batch from which on every write of the field is a server timestamp. The previous
-        /// value of the timestamp is the field's value before this batch.
+        /// The batch from which on every write of the field is a server timestamp.
+        ///
+        /// The previous value of the timestamp is the field's value before this batch.
         package internal(set) var firstBatchID: Int64
     }
 

@@ -1,5 +1,5 @@
+import LarderCore
 import LarderRealtimeModel
-import Synchronization
 
 /// A node as one write has it.
 struct WriteEntry: Sendable {
@@ -37,7 +37,7 @@ struct WriteEntries: Sendable {
     /// The last node of a write that a closure accepts.
     func last(where accepts: (WriteEntry) -> Bool) -> WriteEntry? {
         entries[start...].last { entry in
-            WriteVisits.note()
+            StepCount.note()
             return !entry.isRemoved && accepts(entry)
         }
     }
@@ -50,7 +50,7 @@ struct WriteEntries: Sendable {
             if first < entries.count, entries[first].id == id { first += 1 }
         }
         return entries[first...].lazy.filter { entry in
-            WriteVisits.note()
+            StepCount.note()
             return !entry.isRemoved
         }
     }
@@ -106,24 +106,5 @@ struct WriteEntries: Sendable {
             if entries[middle].id < id { low = middle + 1 } else { high = middle }
         }
         return low
-    }
-}
-
-/// Counts the written nodes that operations look at, for tests of their cost; nothing in release
-/// builds.
-package final class WriteVisits: Sendable {
-    private let total = Atomic<Int>(0)
-
-    /// The counter of a task; nil to count nothing.
-    @TaskLocal package static var current: WriteVisits?
-
-    package init() {}
-
-    package var count: Int { total.load(ordering: .relaxed) }
-
-    static func note() {
-        #if DEBUG
-            current?.total.wrappingAdd(1, ordering: .relaxed)
-        #endif
     }
 }

@@ -1,3 +1,4 @@
+import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeSync
 import LarderRealtimeTestSupport
@@ -40,8 +41,8 @@ import Testing
         }
 
         private func visits(_ body: () throws -> Void) rethrows -> Int {
-            let visits = WriteVisits()
-            try WriteVisits.$current.withValue(visits, operation: body)
+            let visits = StepCount()
+            try StepCount.$current.withValue(visits, operation: body)
             return visits.count
         }
 
