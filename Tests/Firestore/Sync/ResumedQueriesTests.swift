@@ -98,4 +98,26 @@ struct ResumedQueriesTests {
         #expect(b["some"].documents.count == 3)
         #expect(b["some"].last?.isFromCache == false)
     }
+
+    @Test("what has vanished at the backend leaves in a few snapshots")
+    func vanished() throws {
+        let version = try #require(try target).limboFreeVersion
+        let later = Timestamp(seconds: version.timestamp.seconds + 1, nanoseconds: 0)
+        for number in 0..<1_000 {
+            try put("c/stray\(number)", 1, learnedAt: SnapshotVersion(later))
+        }
+        let b = try world.open("b")
+        b.listen("some", query)
+        b.scheduler.drain()
+        #expect(b["some"].documents.count == 1_003)
+        let count = b["some"].count
+        // The backend's next snapshot is later than what the cache has.
+        world.clock.advance(by: .seconds(5))
+        b.write([try .set("c/other", 100)])
+        world.settle()
+        #expect(b["some"].documents.count == 3)
+        #expect(b["some"].last?.isFromCache == false)
+        // A hundred documents are asked for at a time.
+        #expect(b["some"].count - count <= 40)
+    }
 }

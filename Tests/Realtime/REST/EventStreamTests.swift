@@ -97,7 +97,8 @@ struct EventStreamTests {
         let sent = Box<[SharedBytes]>([])
         let ledger = MemoryLedger(limit: 100 << 20)
         let account = ledger.open { completion in completion() }
-        let request = RESTRequest("GET", "/a.json", headers: [("Accept", "text/event-stream")])
+        let request = try RESTRequest(
+            "GET", "/a.json", headers: [("Accept", "text/event-stream")])
         let streams = (0..<3).map { _ in
             rest.service.serve(request, memory: account) { output in
                 if case .streamData(let bytes) = output { sent.withLock { $0.append(bytes) } }
