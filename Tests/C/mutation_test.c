@@ -297,6 +297,12 @@ static void wrong_arguments_change_nothing(void) {
                  LARDER_E_INVALID_NAME);
     CHECK_STATUS(larder_mutation_next_touching(txn, user, test_text("c/1"), 0, NULL, NULL),
                  LARDER_E_INVALID_ARGUMENT);
+    CHECK_STATUS(larder_mutation_find_document(txn, user, test_text("c"), NULL, 0, &count, NULL),
+                 LARDER_E_INVALID_NAME);
+    CHECK_STATUS(larder_mutation_find_document(txn, user, test_text("c/1"), NULL, 1, &count, NULL),
+                 LARDER_E_INVALID_ARGUMENT);
+    CHECK_STATUS(larder_mutation_find_document(txn, user, test_text("c/1"), NULL, 0, NULL, NULL),
+                 LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_mutation_find_collection(txn, user, test_text("c"), NULL, 1, &count, NULL),
                  LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_mutation_find_collection(txn, user, test_text("c"), NULL, 0, NULL, NULL),

@@ -144,6 +144,8 @@
     STATUS(mutation_remove, "write user number", (P(0), B(1), J(2), error))                        \
     STATUS(mutation_record_attempt, "write user number time payload",                              \
            (P(0), B(1), J(2), T(3), B(4), error))                                                  \
+    STATUS(mutation_find_document, "read user name buffer capacity out",                           \
+           (P(0), B(1), B(2), P(3), Z(4), P(5), error))                                            \
     STATUS(mutation_next_touching, "read user name number out",                                    \
            (P(0), B(1), B(2), J(3), P(4), error))                                                  \
     STATUS(mutation_find_collection, "read user path buffer capacity out",                         \

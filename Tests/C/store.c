@@ -67,12 +67,13 @@ void store_check(larder_env *env) {
 size_t store_batches_touching(const larder_txn *txn, larder_bytes user, larder_bytes name,
                               int64_t *ids, size_t capacity) {
     int64_t id = 0;
+    size_t found = 0;
+    CHECK_OK(larder_mutation_find_document(txn, user, name, ids, capacity, &found, &test_error));
     for (size_t count = 0; count < capacity; count++) {
         int32_t status = larder_mutation_next_touching(txn, user, name, id, &id, &test_error);
-        if (status == LARDER_END) return count;
-        CHECK_OK(status);
+        CHECK_EQ(status, count < found ? LARDER_OK : LARDER_END);
         if (status != LARDER_OK) return count;
-        ids[count] = id;
+        CHECK_EQ(ids[count], id);
     }
     return capacity;
 }

@@ -836,8 +836,11 @@ LARDER_API int32_t larder_mutation_record_attempt(larder_txn *txn, larder_bytes 
 LARDER_API int32_t larder_mutation_next_touching(const larder_txn *txn, larder_bytes user,
                                                  larder_bytes name, int64_t after,
                                                  int64_t *batch_id, larder_error *error);
-/* Ids of the user's batches that touch a document directly in the collection, ascending. Writes up
- * to capacity ids; *id_count is the full number. */
+/* Ids of all of them, ascending. Writes up to capacity ids; *id_count is the full number. */
+LARDER_API int32_t larder_mutation_find_document(const larder_txn *txn, larder_bytes user,
+                                                 larder_bytes name, int64_t *ids, size_t capacity,
+                                                 size_t *id_count, larder_error *error);
+/* The same for every document directly in a collection. */
 LARDER_API int32_t larder_mutation_find_collection(const larder_txn *txn, larder_bytes user,
                                                    larder_bytes path, int64_t *ids, size_t capacity,
                                                    size_t *id_count, larder_error *error);
@@ -896,7 +899,7 @@ LARDER_API int32_t larder_target_put(larder_txn *txn, const larder_target *targe
                                      larder_error *error);
 LARDER_API int32_t larder_target_get(const larder_txn *txn, int32_t target_id,
                                      larder_target *target, larder_error *error);
-/* Targets with that canonical id (they may differ: compare query). As mutation_find_collection. */
+/* Targets with that canonical id (they may differ: compare query). As mutation_find_document. */
 LARDER_API int32_t larder_target_find(const larder_txn *txn, larder_bytes canonical_id,
                                       int32_t *ids, size_t capacity, size_t *id_count,
                                       larder_error *error);
@@ -926,7 +929,7 @@ LARDER_API int32_t larder_target_document_count(const larder_txn *txn, int32_t t
 LARDER_API int32_t larder_target_scan(const larder_txn *txn, int32_t target_id,
                                       const larder_scan_options *options, larder_scan **scan,
                                       larder_error *error);
-/* Targets that hold the document. As mutation_find_collection. */
+/* Targets that hold the document. As mutation_find_document. */
 LARDER_API int32_t larder_target_find_document(const larder_txn *txn, larder_bytes name,
                                                int32_t *ids, size_t capacity, size_t *id_count,
                                                larder_error *error);

@@ -210,6 +210,7 @@ static void run_mutation_read(run *r) {
     EXPECT(larder_mutation_get(txn, user, take_batch(r), &batch, &r->error));
     EXPECT(larder_mutation_count(txn, user, &count, &r->error));
     EXPECT(larder_mutation_next_user(txn, &user, &next, &r->error));
+    EXPECT(larder_mutation_find_document(txn, user, name, ids, 4, &id_count, &r->error));
     EXPECT(larder_mutation_next_touching(txn, user, name, take_batch(r), &ids[0], &r->error));
     EXPECT(larder_mutation_find_collection(txn, user, take_collection(r), ids, 4, &id_count,
                                            &r->error));
