@@ -54,6 +54,10 @@ class Mutations(LarderTest):
                 find = lib.mutation_find_document
                 self.assertEqual(ids(find, txn, text("ann"), text("cities/SF")), [first, third])
                 self.assertEqual(ids(find, txn, text("ann"), text("cities/LA")), [first])
+                touching, found = (txn, text("ann"), text("cities/SF")), ctypes.c_int64()
+                ok(lib.mutation_next_touching, *touching, first, byref(found))
+                self.assertEqual(found.value, third)
+                ok(lib.mutation_next_touching, *touching, third, byref(found), expect=END)
                 self.assertEqual(
                     ids(lib.mutation_find_collection, txn, text("ann"), text("cities")),
                     [first, third],

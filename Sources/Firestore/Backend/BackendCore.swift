@@ -28,7 +28,7 @@ actor BackendCore {
     nonisolated let history: SnapshotHistory
     nonisolated let readCount = Atomic<Int>(0)
     /// The commits that cursors pin, by cursor; ended when the backend closes.
-    nonisolated let pins = Mutex<[ObjectIdentifier: PinnedSnapshot]>([:])
+    nonisolated let pins = Mutex(Pins())
     /// Set with the first commit since the backend was opened.
     nonisolated let hasCommitted = AtomicFlag()
     private nonisolated let queue: WorkQueue
@@ -297,7 +297,11 @@ actor BackendCore {
         isClosed = true
         transactions.close()
         history.dropAll()
-        for pin in pins.withLock({ Array($0.values) }) { pin.end() }
+        let pinned = pins.withLock { pins in
+            pins.isClosed = true
+            return Array(pins.snapshots.values)
+        }
+        for pin in pinned { pin.end() }
         watchRegistry.endAll(Self.closed)
         for (_, session) in writeSessions.sorted(by: { $0.key < $1.key }) {
             session.close(Self.closed)
@@ -306,6 +310,13 @@ actor BackendCore {
         for request in waiting { request.completion(.failure(Self.closed)) }
         waiting = []
     }
+}
+
+/// The commits that cursors pin, by cursor.
+struct Pins {
+    var snapshots: [ObjectIdentifier: PinnedSnapshot] = [:]
+    /// True once the backend is closed: nothing may be pinned.
+    var isClosed = false
 }
 
 /// Refers to a backend that is being initialised.

@@ -144,15 +144,18 @@ package final class DocumentCursor: Sendable {
     /// The pinned commit; nil in a transaction, which has its own, and where too many are pinned.
     private func pinned() throws(LarderError) -> PinnedSnapshot? {
         guard transaction == nil else { return nil }
-        if let pin = state.withLock(\.pin) { return pin }
-        guard core.pins.withLock({ $0.count }) < Self.maxPinned else { return nil }
-        let pin = try core.keptSnapshot(at: moment)
-        state.withLock { state in
-            guard !state.isClosed else { return }
-            state.pin = pin
-            core.pins.withLock { $0[ObjectIdentifier(self)] = pin }
+        return try state.withLock { state throws(LarderError) in
+            if state.pin != nil || state.isClosed { return state.pin }
+            // Under the lock, so that nothing is pinned after the backend is closed.
+            state.pin = try core.pins.withLock { pins throws(LarderError) in
+                guard !pins.isClosed else { throw BackendCore.closed }
+                guard pins.snapshots.count < Self.maxPinned else { return nil }
+                let pin = try core.keptSnapshot(at: moment)
+                pins.snapshots[ObjectIdentifier(self)] = pin
+                return pin
+            }
+            return state.pin
         }
-        return pin
     }
 
     private func release(_ change: (inout State) -> Void) {
@@ -163,7 +166,7 @@ package final class DocumentCursor: Sendable {
         }
         // It is released by its last reference: one of the history has others.
         guard pin != nil else { return }
-        _ = core.pins.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
+        _ = core.pins.withLock { $0.snapshots.removeValue(forKey: ObjectIdentifier(self)) }
     }
 
     private func suspend(_ known: State) {

@@ -60,11 +60,14 @@ package final class RealtimeEndpoint: HTTPService {
         return bodyFiles
     }
 
+    /// What operators are to know of the rules once the server listens; nil for nothing.
+    package var rulesNotice: String? {
+        guard configuration.rules.common == nil else { return nil }
+        let access = configuration.isOpen ? "everybody" : "administrators alone"
+        return "Realtime Databases without rules are open to \(access): see --rules"
+    }
+
     package func start(isCancelled: AtomicFlag) async throws(LarderError) {
-        if configuration.rules.common == nil {
-            let access = configuration.isOpen ? "everybody" : "administrators alone"
-            logger.notice("Realtime Databases without rules are open to \(access): see --rules")
-        }
         if let path = configuration.importPath {
             try await namespaces.importTrees(from: path, isCancelled: isCancelled, logger)
         }

@@ -157,7 +157,8 @@ struct LarderDaemon: AsyncParsableCommand {
             let server = try Server(configuration, services: [realtime], logger: logger)
             let ready = Readiness(
                 server: server, file: readyFile, host: host,
-                summary: "\(storageText)\(security.text)")
+                summary: "\(storageText)\(security.text)", notice: realtime.rulesNotice,
+                logger: logger)
             let reloading = Reloading(
                 signals: signals, server: server, realtime: realtime, security: security,
                 rules: rules, logger: logger)

@@ -1,6 +1,7 @@
 import Foundation
 import LarderModel
 import LarderServer
+import Logging
 import ServiceLifecycle
 
 /// Reports that the server listens: on standard output, in the ready file and to the service
@@ -10,12 +11,18 @@ struct Readiness: Service {
     let file: String?
     let host: String
     let summary: String
+    /// Logged after the report, whose line is the first that a script reads.
+    let notice: String?
+    let logger: Logger
     let manager = ServiceManager()
 
     func run() async throws {
         // A shutdown during the start must not wait for its end: the server receives it after this.
         let port = await cancelWhenGracefulShutdown { await server.port }
-        if let port { try report(port) }
+        if let port {
+            try report(port)
+            if let notice { logger.notice("\(notice)") }
+        }
         // The group shuts down when a service returns.
         try? await gracefulShutdown()
         manager.report(.stopping)
