@@ -137,10 +137,10 @@ struct DocumentCursorTests {
     func closed() throws {
         let cursor = cursor(.query(try query()))
         _ = try next(cursor)
-        #expect(backend.backend.core.pins.withLock({ $0.count }) == 1)
+        #expect(backend.backend.core.pins.withLock({ $0.snapshots.count }) == 1)
         cursor.close()
         cursor.close()
-        #expect(backend.backend.core.pins.withLock({ $0.count }) == 0)
+        #expect(backend.backend.core.pins.withLock({ $0.snapshots.count }) == 0)
         #expect(throws: LarderError.self) { try next(cursor) }
     }
 
