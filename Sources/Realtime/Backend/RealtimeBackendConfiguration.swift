@@ -26,10 +26,8 @@ public struct RealtimeBackendConfiguration: Sendable {
     package var scheduler: any Scheduler<RealtimeBackend.Timer> = QueueScheduler(
         label: "larder.realtime.backend", errorDomain: LarderError.realtimeDomain)
 
-    /// Follows the work of the backend; nil for nothing.
-    ///
-    /// Called when work is enqueued: the result is notified when it is done, which may be in another
-    /// order.
+    /// Called when work is enqueued, for simulations; the returned observer is called when the work
+    /// is done, which may be in another order.
     package var observeWork: (@Sendable () -> RealtimeBackend.WorkObserver?)?
 
     /// Generates unique numbers.
@@ -97,7 +95,7 @@ extension RealtimeBackend {
         package let milliseconds: Int64
     }
 
-    /// What is notified of a piece of work, on the backend's thread.
+    /// The observer of a piece of work, called on the backend's thread.
     package struct WorkObserver: Sendable {
         let begin: @Sendable () -> Void
         let end: @Sendable () -> Void

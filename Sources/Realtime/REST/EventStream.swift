@@ -85,7 +85,7 @@ package struct EventStream {
         return path.isPriority ? nil : node.plainJSON
     }
 
-    /// The message of a push; nil for one that the stream does not tell of.
+    /// The message of a push; nil for one that is not sent to streams.
     private func message(of push: RealtimePush) -> SharedBytes? {
         switch push {
         case .overwrite(let path, let node, _):

@@ -38,7 +38,7 @@ package struct RESTService: Sendable {
     /// Serves a request; what web pages may send and read is decided by what mounts the service.
     ///
     /// - Parameters:
-    ///   - client: who takes turns with others; nil for the server itself.
+    ///   - client: the client that takes its turn; nil for the server itself.
     ///   - memory: an account of the ledger that the messages of streams are charged to.
     ///   - handler: called on any thread, for one output after the other.
     /// - Returns: the stream, which ends when it is closed or released; nil for other requests.

@@ -32,7 +32,7 @@ final class SocketSession: WebSocketSession {
 
     /// The size of messages that are encoded however much memory is in use.
     private static let smallBytes = 64 << 10
-    /// The time between two looks at the memory.
+    /// The time after which a message that waits for memory is tried again.
     private static let retryTime = TimeAmount.milliseconds(20)
 
     /// - Parameter host: the host by which the client has reached the server.
@@ -100,7 +100,7 @@ final class SocketSession: WebSocketSession {
         }
     }
 
-    /// Asks again soon, when those that hold the memory have gone.
+    /// Tries again after ``retryTime``: connections that hold the memory may be closed by then.
     private func waitForMemory() {
         guard retry == nil else { return }
         retry = loop.assumeIsolated().scheduleTask(in: Self.retryTime) { [weak self] in

@@ -106,7 +106,7 @@ package struct SessionMachine: ~Copyable, Sendable {
     /// The size of the messages that wait, with the one that is being sent.
     package var keptBytes: Int { waitingBytes + (outgoing?.frames.byteCount ?? 0) }
 
-    /// The estimated size of the message that the next frame is of, if it is not encoded yet.
+    /// The estimated size of the next message; 0 if it is encoded already.
     package var nextBytes: Int { outgoing == nil ? waiting.first?.message.estimatedBytes ?? 0 : 0 }
 
     /// Sets the account that messages are charged to.
@@ -231,7 +231,7 @@ extension SessionMachine {
 
     /// Adds a message.
     ///
-    /// - Parameter event: the backend's event that it tells of; nil for none.
+    /// - Parameter event: the backend's event that it reports; nil for none.
     private mutating func enqueue(
         _ message: ServerMessage, of event: ConnectionEvent? = nil
     ) -> [Action] {

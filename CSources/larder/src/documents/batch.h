@@ -32,5 +32,8 @@ bool larder__batch_parse(larder_bytes row, int64_t batch_id, larder_batch *batch
  * (mutation.c). Neither may be borrowed from the transaction. */
 int32_t larder__mutation_restore(larder_txn *txn, larder_bytes user, const larder_batch *batch,
                                  larder_error *error);
+/* The prefix of the rows of mutation_documents that belong to a document, for all users
+ * (mutation.c). */
+void larder__mutation_touch_prefix(larder__key *key, uint64_t collection, const larder__id *id);
 
 #endif

@@ -1,7 +1,7 @@
 /// Facts about the pending writes of a document that make its local view.
 ///
 /// With them a changed cached document needs only the first of many pending writes to be applied
-/// again: see ``WorkingDocument/catchesUp(with:using:)``.
+/// again: see ``WorkingDocument/previousValues(unlike:using:)``.
 package struct OverlayHistory: Sendable, Equatable {
     /// A field whose value is a pending server timestamp.
     package struct TimestampField: Sendable, Equatable {
@@ -19,7 +19,7 @@ package struct OverlayHistory: Sendable, Equatable {
     ///
     /// The batches after it have the same effect whether or not their base values are used.
     package var lastRebaseID: Int64 = 0
-    /// Whether a batch depends on the document's version.
+    /// True if a batch has a precondition on the document's update time.
     package var hasVersionPreconditions = false
     /// The fields whose values in the view are pending server timestamps.
     package private(set) var timestamps: [TimestampField] = []
@@ -137,15 +137,18 @@ extension OverlayHistory {
 // MARK: - Comparing
 
 extension WorkingDocument {
-    /// Values before pending server timestamps, by the timestamps' paths.
+    /// The values that pending server timestamps have replaced, by the timestamps' paths.
     package typealias PreviousValues = [(path: FieldPath, value: Value?)]
 
-    /// Whether applying more pending writes to both documents gives the same results.
+    /// Compares two documents to which pending writes have been applied.
     ///
-    /// - Returns: nil if it may not; otherwise the fields whose pending server timestamps differ in
-    ///   their previous values, with those of this document.
+    /// The previous value of a pending server timestamp may differ: all later writes have the same
+    /// effect on both documents, but for these values.
+    ///
+    /// - Returns: the previous values of this document that may differ, empty for equal documents;
+    ///   nil if the documents differ in anything else.
     /// - Throws: an error of the record encoder.
-    package func catchesUp(with other: WorkingDocument, using builder: RecordBuilder)
+    package func previousValues(unlike other: WorkingDocument, using builder: RecordBuilder)
         throws(LarderError) -> PreviousValues?
     {
         if isSame(as: other) { return [] }
@@ -153,7 +156,7 @@ extension WorkingDocument {
         return try timestamps(of: record, over: theirs, other, builder)
     }
 
-    /// Whether both have the same state, to the last byte.
+    /// True if both have the same state, and the same encoded fields if they exist.
     package func isSame(as other: WorkingDocument) -> Bool {
         switch (state, other.state) {
         case (.nothing, .nothing), (.absent, .absent), (.unknown, .unknown): true

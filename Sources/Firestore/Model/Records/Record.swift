@@ -183,7 +183,7 @@ extension Record: Equatable {
 }
 
 extension Record {
-    /// Whether both have the same encoded form: the same fields, including the types of numbers.
+    /// True if both have the same encoded form: equal fields, with the same types of numbers.
     package func hasSameBytes(as other: Record) -> Bool {
         if storage === other.storage { return true }
         return withUnsafeBytes { left in

@@ -67,14 +67,16 @@ extension Collection<Double> {
     /// The largest number of components of a vector.
     private static var maxComponents: Int { 2048 }
 
-    /// What is wrong with the number of a vector's components, in the words of Firestore's service.
+    /// The message of Firestore's service about the number of components; nil if a vector may have as
+    /// many.
     package var vectorSizeProblem: String? {
         if isEmpty { return "Cannot have a zero length vector." }
         let limit = Self.maxComponents
         return count > limit ? "Vectors must be at most \(limit) dimensions." : nil
     }
 
-    /// Why the components cannot be stored as a vector, in the words of Firestore's service.
+    /// The message of Firestore's service for components that are not stored as a vector; nil if they
+    /// are.
     package var vectorProblem: String? {
         vectorSizeProblem ?? (contains(where: \.isNaN) ? "Vector cannot contain NaN values." : nil)
     }

@@ -277,9 +277,12 @@ extension WatchEvent {
 }
 
 extension ArraySlice<Engine.Command> {
-    /// Whether a snapshot of a watch stream, which is not older than that of an event before these
-    /// commands, ends before anything else happens.
-    func continueSnapshot(of event: WatchEvent, _ generation: Int) -> Bool {
+    /// True if these commands complete another snapshot of a watch stream before any other command.
+    ///
+    /// - Parameters:
+    ///   - event: the event before the commands, which completes a snapshot that is not newer.
+    ///   - generation: the number of the stream.
+    func completeSnapshot(after event: WatchEvent, _ generation: Int) -> Bool {
         guard let version = event.snapshotVersion else { return false }
         for command in self {
             guard case .watchStream(let next, generation) = command, case .response = next else {

@@ -238,8 +238,8 @@ actor Engine {
                 pump()
                 receive(
                     event, generation,
-                    precedesSnapshot: commands[(index + 1)...].continueSnapshot(
-                        of: event, generation))
+                    precedesSnapshot: commands[(index + 1)...].completeSnapshot(
+                        after: event, generation))
                 pump()
             case .writeStream(let event, let generation): receive(event, generation)
             }

@@ -65,8 +65,9 @@ struct OverlayRefresh {
 }
 
 extension OverlayMutation {
-    /// Whether the view of a changed document, which exists or does not as before, results from
-    /// applying this mutation to it.
+    /// True if the view of the changed document is this mutation, applied to that document.
+    ///
+    /// The change must not create or delete the document.
     fileprivate func isIndependent(
         of change: CachedDocuments.Change, using builder: RecordBuilder
     ) throws(LarderError) -> Bool {

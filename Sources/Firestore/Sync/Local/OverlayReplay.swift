@@ -10,10 +10,11 @@ import LarderModel
 /// at once where the backend has committed what the local view had predicted, so that
 /// acknowledgements cost the same beside any number of later writes.
 struct OverlayReplay {
-    /// What has changed since the overlay of a document was computed, besides the queue.
+    /// The change of a cached document since its overlay was computed.
     enum Cause {
-        /// The cached document; nil if it has not changed.
+        /// Nil if it is unchanged.
         case after(CachedDocuments.Change?)
+        /// It may have changed: all batches are applied again.
         case unknown
     }
 
@@ -120,18 +121,17 @@ struct OverlayReplay {
                 if !old.documents.isEmpty { try old.apply(batch, contents) }
                 if !isRemoved { try new.apply(batch, contents) }
             }
-            for path in paths { try advance(path, id, isRemoved: isRemoved, in: &transaction) }
+            for path in paths { try advance(path, id, in: &transaction) }
         }
     }
 
     /// Goes on after a batch.
     private mutating func advance(
-        _ path: DocumentPath, _ id: Int64, isRemoved: Bool,
-        in transaction: inout WriteTransaction
+        _ path: DocumentPath, _ id: Int64, in transaction: inout WriteTransaction
     ) throws(LarderError) {
         guard var now = progress[path] else { return }
         now.position = id
-        if isRemoved {
+        if now.removed.first == id {
             now.removed.removeFirst()
         } else {
             now.last = id
@@ -161,7 +161,7 @@ struct OverlayReplay {
         new.documents[path] = nil
     }
 
-    /// Whether a view that is right for a document as it was may stay where both become the same.
+    /// True if the view may be kept once the old and the new document are the same.
     private func canFollow(_ mutation: OverlayMutation?, _ before: WorkingDocument) -> Bool {
         guard let mutation else { return !before.isFound }
         guard let history = mutation.history else { return false }
@@ -203,7 +203,9 @@ struct OverlayReplay {
             forget(path)
             return true
         }
-        guard let values = try after.catchesUp(with: before, using: builder) else { return false }
+        guard let values = try after.previousValues(unlike: before, using: builder) else {
+            return false
+        }
         let history = known.updated(by: after.history ?? OverlayHistory(), through: now.position)
         forget(path)
         guard history.lastEffectID > 0 else {

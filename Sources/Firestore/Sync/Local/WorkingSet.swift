@@ -24,7 +24,7 @@ struct WorkingSet {
         }
     }
 
-    /// Notes for which documents the base values of a batch, which is to be applied next, matter.
+    /// Notes that a batch, which is applied next, may depend on its base values.
     mutating func noteBases(
         of contents: MutationPayload, batchID: Int64 = OverlayHistory.nextBatchID
     ) {
@@ -32,7 +32,7 @@ struct WorkingSet {
         let mutations = Dictionary(grouping: contents.mutations, by: \.path)
         for base in contents.baseMutations {
             guard let document = documents[base.path],
-                !document.hasValues(of: base, for: mutations[base.path] ?? [])
+                !document.isSame(withBase: base, of: mutations[base.path] ?? [])
             else { continue }
             documents[base.path]?.history?.lastRebaseID = batchID
         }
@@ -65,29 +65,29 @@ struct WorkingSet {
 }
 
 extension WorkingDocument {
-    /// Whether a batch has the same effect with and without base values; false where that is not
-    /// obvious.
+    /// True if a batch certainly has the same effect with and without base values.
     ///
     /// - Parameters:
     ///   - base: the base values.
     ///   - mutations: the batch's mutations of the document.
-    fileprivate func hasValues(of base: Mutation, for mutations: [Mutation]) -> Bool {
+    fileprivate func isSame(withBase base: Mutation, of mutations: [Mutation]) -> Bool {
         guard let record, case .patch(let values, let mask) = base.operation else { return true }
         return mask.paths.allSatisfy { path in
             switch (record[path], values[path]) {
             case (.integer(let number)?, .integer(let base)?): number == base
             case (.double(let number)?, .double(let base)?): number.bitPattern == base.bitPattern
             case (.integer?, _), (.double?, _): false
-            case (_, let base): mutations.addNothing(to: path, but: base)
+            case (_, let base): mutations.onlyIncrement(path, from: base)
             }
         }
     }
 }
 
 extension [Mutation] {
-    /// Whether an increment, whose result is its operand where there is no number, is all that reads
-    /// a field, and a base value adds nothing to it.
-    fileprivate func addNothing(to path: FieldPath, but base: Value?) -> Bool {
+    /// True if a field is read and written by one increment only, whose base value is zero.
+    ///
+    /// Without a number in the field the increment's result is its operand, as it is with zero.
+    fileprivate func onlyIncrement(_ path: FieldPath, from base: Value?) -> Bool {
         guard count == 1, let transforms = first?.transforms.filter({ $0.path.overlaps(path) }),
             transforms.count == 1, let increment = transforms.first, increment.path == path
         else { return false }

@@ -76,7 +76,7 @@ package struct WatchAggregator: Sendable {
         currentDocumentTargets.remove(targetID)
     }
 
-    /// Whether only targets of limbo resolution have reported documents since the last event.
+    /// True if only targets of limbo resolution have reported documents since the last event.
     package func hasLimboChangesOnly(knowing knowledge: some WatchKnowledge) -> Bool {
         guard mismatches.isEmpty else { return false }
         return targetsOfDocuments.values.allSatisfy { ids in

@@ -85,14 +85,14 @@ extension TreeServer {
         return true
     }
 
-    /// What was made of endings is stored.
+    /// Notes that the operations which the turn has made are stored.
     func confirmEndings() {
         for ending in endings.values { ending.session.confirmedCount = ending.session.madeCount }
     }
 
-    /// What the turn has made of endings did not happen.
+    /// Takes back the operations which the turn has made, because they could not be stored.
     ///
-    /// - Returns: the sessions.
+    /// - Returns: the ended sessions.
     func revertEndings() -> [BackendSession] {
         let sessions = endings.values.map(\.session).sorted { $0.number < $1.number }
         for ending in endings.values { release(ending.waiters) }
@@ -101,8 +101,10 @@ extension TreeServer {
         return sessions
     }
 
-    /// Calls the completions of ``TreeServer/close(_:)`` if all operations are made, or the time is over; what is
-    /// made is stored by then.
+    /// Calls the completions of ``TreeServer/close(_:)`` if all operations are made, or the time is
+    /// over.
+    ///
+    /// The operations that are made must be stored.
     func finishClosing() {
         guard let (deadline, completions) = closing,
             endings.isEmpty || scheduler.uptime >= deadline

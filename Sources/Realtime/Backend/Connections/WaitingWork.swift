@@ -12,10 +12,9 @@ struct WaitingWork {
     struct Work: Sendable {
         /// The connection that asks for it; nil if it has none.
         var channel: Channel?
-        /// True for work without an effect but its answer, which is not done once the connection has
-        /// ended.
+        /// True for work that only answers, which is dropped when the connection has ended.
         var isRead = false
-        /// What is notified of the work; nil for nothing.
+        /// Called before and after the work; nil for none.
         var observer: RealtimeBackend.WorkObserver?
         let body: @Sendable (isolated TreeServer) -> Void
     }

@@ -50,7 +50,7 @@ extension RealtimeBackend {
     ///
     /// A path that ends in `.priority` is read as a priority.
     ///
-    /// - Parameter client: who takes turns with others; nil for the server itself.
+    /// - Parameter client: the client that takes its turn; nil for the server itself.
     package func read(
         _ query: QuerySpec, as user: RealtimeUser?, in namespace: String = defaultNamespace,
         for client: ObjectIdentifier? = nil,
@@ -63,7 +63,7 @@ extension RealtimeBackend {
     ///
     /// - Parameters:
     ///   - hash: the hash that the present node must have; nil for any.
-    ///   - client: who takes turns with others; nil for the server itself.
+    ///   - client: the client that takes its turn; nil for the server itself.
     ///   - completion: called when the write is stored; `unavailable` if that fails.
     package func write(
         _ write: TreeWrite, ifHash hash: String? = nil, as user: RealtimeUser?,

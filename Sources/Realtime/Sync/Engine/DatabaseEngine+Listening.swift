@@ -78,7 +78,7 @@ extension DatabaseEngine {
         }
         if isLocalOnly(query.path) { return getLocally(query, completion) }
         forgetEvicted()
-        // The server knows no more than a current window, but than an older one.
+        // If the query is current, asking the server would add nothing, even to an incomplete value.
         let isCurrent = tree.isCurrent(query)
         if let known = tree.knownValue(of: query), known.isComplete || isCurrent {
             return answer(

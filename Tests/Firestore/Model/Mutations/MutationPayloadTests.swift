@@ -94,7 +94,9 @@ struct MutationPayloadTests {
                 try (0..<random.below(4)).map { _ in try random.nestedFieldPath() })
             let operation = random.pick(
                 [.set, .delete, .patch(mask)] as [OverlayMutation.Operation])
-            let overlay = OverlayMutation(operation, dependsOnContents: random.oneIn(2))
+            let overlay = OverlayMutation(
+                operation, dependsOnContents: random.oneIn(2),
+                history: random.oneIn(3) ? nil : try history(&random))
             var payload = overlay.payload
             #expect(try OverlayMutation(payload: payload) == overlay, "\(random)")
             payload[random.below(payload.count)] = UInt8(random.below(256))
@@ -105,5 +107,22 @@ struct MutationPayloadTests {
                 #expect(error.kind == .dataLoss, "\(random)")
             }
         }
+    }
+
+    /// The history of a document with random pending writes.
+    private func history(_ random: inout SeededRandom) throws -> OverlayHistory? {
+        let builder = try RecordBuilder()
+        let time = Timestamp(seconds: 1, nanoseconds: 0)
+        var document = WorkingDocument(nil)
+        for id in 1...Int64(1 + random.below(4)) {
+            let path = try random.nestedFieldPath()
+            let mutation = Mutation(
+                .patch(try Record([:]), FieldMask([])), at: try DocumentPath("c/d"),
+                precondition: random.oneIn(4) ? .updateTime(SnapshotVersion(time)) : .none,
+                transforms: [FieldTransform(path, .serverTimestamp)])
+            try document.apply(mutation, localWriteTime: time, batchID: id, using: builder)
+            if random.oneIn(3) { document.history?.lastRebaseID = id }
+        }
+        return document.history
     }
 }
