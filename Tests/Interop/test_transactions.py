@@ -58,20 +58,61 @@ def test_a_read_only_transaction_cannot_write(raw, database, root, collection):
             "writes": [{"update": {"name": f"{root}/{collection.id}/a"}}]})
 
 
-def test_contention_ends_with_aborted(raw, client, database, collection):
+def begin(raw, database, *names):
+    """A transaction that has read documents."""
+    begun = raw.begin_transaction({"database": database})
+    found = list(raw.batch_get_documents({
+        "database": database, "documents": names, "transaction": begun.transaction}))
+    assert len(found) == len(names)
+    return begun.transaction
+
+
+def put(raw, database, name, number, transaction=None):
+    return raw.commit({
+        "database": database, "transaction": transaction,
+        "writes": [{"update": {"name": name, "fields": {"n": {"integer_value": number}}}}]})
+
+
+def test_a_write_waits_for_a_transaction(raw, client, database, collection):
     document = collection.document("a")
     document.set({"n": 1})
     name = document._document_path
-    begun = raw.begin_transaction({"database": database})
-    read = list(raw.batch_get_documents({
-        "database": database, "documents": [name], "transaction": begun.transaction}))
-    assert read[0].found.fields["n"].integer_value == 1
+    transaction = begin(raw, database, name)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        outside = pool.submit(document.set, {"n": 2})
+        # Reads outside of a transaction wait for nobody.
+        assert document.get().get("n") == 1
+        put(raw, database, name, 3, transaction)
+        outside.result(SECONDS)
+    assert document.get().get("n") == 2
+
+
+def test_a_transaction_that_lets_others_wait_is_aborted(raw, client, database, collection):
+    document = collection.document("a")
+    document.set({"n": 1})
+    name = document._document_path
+    transaction = begin(raw, database, name)
     document.set({"n": 2})
     with pytest.raises(exceptions.Aborted):
-        raw.commit({
-            "database": database, "transaction": begun.transaction,
-            "writes": [{"update": {"name": name}}]})
+        put(raw, database, name, 3, transaction)
     assert document.get().get("n") == 2
+
+
+def test_one_of_two_that_conflict_succeeds(raw, client, database, collection):
+    document = collection.document("a")
+    document.set({"n": 1})
+    name = document._document_path
+    both = [begin(raw, database, name) for _ in range(2)]
+
+    def work(transaction):
+        try:
+            put(raw, database, name, 2, transaction)
+            return True
+        except exceptions.Aborted:
+            return False
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(work, both)) == [False, True]
 
 
 def test_what_a_query_found_is_guarded_too(raw, database, root, collection):
@@ -105,13 +146,39 @@ def test_attempts_end(client, collection):
 
     @firestore.transactional
     def work(transaction):
-        document.get(transaction=transaction)
-        document.update({"n": firestore.Increment(1)})
+        list(collection.stream(transaction=transaction))
+        # Does not wait: it has not been read.
+        collection.add({"n": 1})
         transaction.update(document, {"m": 1})
 
     with pytest.raises(ValueError, match="Failed to commit transaction in 2 attempts"):
         work(client.transaction(max_attempts=2))
-    assert document.get().to_dict() == {"n": 3}
+    assert document.get().to_dict() == {"n": 1}
+    assert len(list(collection.stream())) == 3
+
+
+def test_workers_under_contention(client, collection):
+    """Eight threads take jobs that a query finds: each job is taken once."""
+    for number in range(THREADS * 4):
+        collection.document(f"j{number}").set({"free": True, "number": number})
+    jobs = collection.where(filter=firestore.FieldFilter("free", "==", True)) \
+        .order_by("number").limit(1)
+
+    def work(_):
+        taken = []
+        for _ in range(4):
+            @firestore.transactional
+            def take(transaction):
+                job = list(jobs.stream(transaction=transaction))[0]
+                transaction.update(job.reference, {"free": False})
+                return job.id
+
+            taken.append(take(client.transaction()))
+        return taken
+
+    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+        taken = [job for jobs in pool.map(work, range(THREADS)) for job in jobs]
+    assert len(set(taken)) == THREADS * 4
 
 
 def test_a_transaction_that_a_read_begins(raw, database, root, collection):
@@ -162,7 +229,8 @@ def test_counters_under_contention(client, collection):
                 number = document.get(transaction=transaction).get("n")
                 transaction.update(document, {"n": number + 1})
 
-            add(client.transaction(max_attempts=100))
+            # As many attempts as the library makes: transactions wait in line.
+            add(client.transaction())
 
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
         for future in [pool.submit(work) for _ in range(THREADS)]:
@@ -190,7 +258,7 @@ def test_transfers_under_contention(client, collection):
                     transaction.update(source, {"money": has - 30})
                     transaction.update(target, {"money": gets + 30})
 
-            move(client.transaction(max_attempts=100))
+            move(client.transaction())
 
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
         for future in [pool.submit(work, seed) for seed in range(THREADS)]:

@@ -120,21 +120,55 @@ extension Backend {
     /// Begins a transaction with snapshot reads, whose commit fails with `aborted` if anything that
     /// it read has changed.
     ///
-    /// Takes no locks. Reads must be sequential. It ends with its commit or rollback, or expires
+    /// Takes locks only on what it has announced with ``awaitTurn(of:toRead:_:)``. Reads must be
+    /// sequential. It ends with its commit or rollback, or expires
     /// after 270 seconds in total or 60 seconds without a read.
     ///
     /// - Parameters:
     ///   - isReadOnly: true if it cannot write.
     ///   - asOf: the read time; none for that of the first read. If the last commit up to this time
     ///     is not retained, reads fail with `failedPrecondition`.
+    ///   - former: the transaction that is attempted again, which makes this one as old in
+    ///     deadlocks; nil for none.
     ///   - client: identifies the client, whose transactions are charged together; nil for none.
     /// - Throws: `unavailable` if the backend is closed.
     package func beginTransaction(
         readOnly isReadOnly: Bool = false, asOf: SnapshotVersion = .none,
-        for client: MemoryAccount? = nil
+        after former: TransactionID? = nil, for client: MemoryAccount? = nil
     ) throws(LarderError) -> TransactionID {
         try core.transactions.begin(
-            isReadOnly: isReadOnly, asOf: asOf, for: client, at: core.clock())
+            isReadOnly: isReadOnly, asOf: asOf, after: former, for: client, at: core.clock())
+    }
+
+    /// Waits until a transaction may read, and locks what it reads: commits of others wait until it
+    /// has ended, though not longer than five seconds.
+    ///
+    /// Where transactions have conflicted lately, a transaction waits for the one before it. A
+    /// transaction that is read-only or reads in the past does not wait.
+    ///
+    /// - Parameter completion: called exactly once, on any thread: with success at the
+    ///   transaction's turn; with `aborted` if it is the youngest of a deadlock; with
+    ///   `invalidArgument` if it is not open.
+    /// - Returns: ends the wait without a call of the completion; nil if there is none.
+    package func awaitTurn(
+        of id: TransactionID, toRead targets: ReadTargets,
+        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) -> (@Sendable () -> Void)? {
+        let keys = targets.lockKeys
+        do throws(LarderError) {
+            let locks = core.transactions.locks
+            let wait = try core.transactions.awaitTurn(
+                of: id, toRead: keys, at: core.clock()
+            ) { completion($1) }
+            guard let wait else {
+                completion(.success(()))
+                return nil
+            }
+            return { locks.end(wait) }
+        } catch {
+            completion(.failure(error))
+            return nil
+        }
     }
 
     /// Commits a transaction, possibly without changes.
@@ -150,9 +184,11 @@ extension Backend {
                     transaction, writes: !mutations.isEmpty, at: core.clock())
                 core.commit(
                     CommitRequest(
-                        mutations: mutations, rulesCheck: core.rulesCheck(credentials), reads: reads
-                    ) {
-                        completion($0.map(\.response))
+                        mutations: mutations, rulesCheck: core.rulesCheck(credentials),
+                        reads: reads, transaction: transaction
+                    ) { [locks = core.transactions.locks] result in
+                        locks.release([transaction])
+                        completion(result.map(\.response))
                     })
             } catch {
                 completion(.failure(error))
@@ -165,5 +201,20 @@ extension Backend {
     /// - Throws: `invalidArgument` if it is not open; `unavailable` if the backend is closed.
     package func rollBack(_ transaction: TransactionID) throws(LarderError) {
         _ = try core.transactions.end(transaction, writes: false, at: core.clock())
+    }
+}
+
+/// What a transaction is about to read.
+package struct ReadTargets: Sendable {
+    let paths: [DocumentPath]
+    let queries: [Query]
+
+    package init(paths: [DocumentPath] = [], queries: [Query] = []) {
+        self.paths = paths
+        self.queries = queries
+    }
+
+    fileprivate var lockKeys: [LockKey] {
+        Set(paths).map { .document($0) } + queries.map { LockKey($0) }
     }
 }

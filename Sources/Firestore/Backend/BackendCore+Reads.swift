@@ -226,6 +226,7 @@ extension BackendCore {
             }
             return try read(from: kept, readAll)
         }
+        try renewSnapshot(of: id)
         let (earlier, pinned) = try transactions.beginRead(in: id, at: clock()) {
             (moment) throws(LarderError) in
             try keptSnapshot(at: moment)
@@ -249,6 +250,20 @@ extension BackendCore {
         try result.get()
         try noted.get()
         return version
+    }
+
+    /// Lets a transaction that holds locks read the newest commit, if all that it has read is valid
+    /// there; otherwise its reads remain those of its first commit.
+    private nonisolated func renewSnapshot(of id: TransactionID) throws(LarderError) {
+        guard let reads = transactions.renewableReads(of: id) else { return }
+        let newest = try keptSnapshot(at: .none)
+        let isNewer = try? newest.read { (snapshot) throws(LarderError) in
+            guard try snapshot.commitVersion() > reads.version else { return false }
+            try reads.verify(in: snapshot, runner)
+            return true
+        }
+        let former = isNewer == true ? transactions.renew(newest, of: id) : newest
+        former?.end()
     }
 }
 

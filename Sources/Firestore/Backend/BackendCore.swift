@@ -41,6 +41,8 @@ actor BackendCore {
     private var madeCommits: MadeCommits
     private(set) var isClosed = false
     private var waiting: [CommitRequest] = []
+    /// The commits that wait for locks.
+    private var blocked: [DocumentLocks.WaitID: CommitRequest] = [:]
     private let builder: RecordBuilder
 
     /// The maximum number of changes in a group, which limits the size of a store transaction.
@@ -137,12 +139,36 @@ actor BackendCore {
 
     // MARK: Commits
 
-    /// Enqueues a commit, which is grouped with other waiting ones.
+    /// Enqueues a commit once no transaction holds locks on what it writes; it is then grouped with
+    /// other waiting ones.
     func commit(_ request: CommitRequest) {
-        guard !isClosed else {
-            request.completion(.failure(Self.closed))
-            return
+        guard !isClosed else { return request.completion(.failure(Self.closed)) }
+        // The commits of a stream are made in order.
+        if let stream = request.stream, stream.isBlocked { return stream.append(request) }
+        let wait = transactions.locks.commit(request.lockKeys, by: request.transaction) {
+            wait, result in
+            self.perform { $0.proceed(wait, result) }
         }
+        guard let wait else { return enqueue(request) }
+        blocked[wait] = request
+        request.stream?.isBlocked = true
+    }
+
+    /// Goes on with a commit that has waited for locks.
+    private func proceed(_ wait: DocumentLocks.WaitID, _ result: Result<Void, LarderError>) {
+        guard let request = blocked.removeValue(forKey: wait) else { return }
+        transactions.locks.end(wait)
+        switch result {
+        case .success: enqueue(request)
+        case .failure(let error): request.completion(.failure(error))
+        }
+        guard let stream = request.stream else { return }
+        stream.isBlocked = false
+        while !stream.isBlocked, let next = stream.popLater() { commit(next) }
+    }
+
+    private func enqueue(_ request: CommitRequest) {
+        guard !isClosed else { return request.completion(.failure(Self.closed)) }
         waiting.append(request)
         if waiting.count == 1 { perform { $0.commitWaiting() } }
     }
@@ -169,13 +195,14 @@ actor BackendCore {
             guard request.stream?.isOpen ?? true else { continue }
             let result = Result { () throws(LarderError) in
                 if let made = try answerAgain(request) { return made }
-                try verifyQueries(of: request)
+                try verifyQueries(of: request, &group.changedReads)
                 return try group.add(request, at: clock())
             }
             // Requests after a refused write on its stream are dropped.
             if case .failure = result { request.stream?.end() }
             answers.append((request, result))
         }
+        transactions.locks.noteConflicts(group.changedReads)
         let version = group.clock.last
         let written = Result { () throws(LarderError) in
             guard !group.isEmpty else { return }
@@ -253,10 +280,12 @@ actor BackendCore {
         return response.map { CommitResult(response: $0, documents: []) }
     }
 
-    private func verifyQueries(of request: CommitRequest) throws(LarderError) {
+    private func verifyQueries(
+        of request: CommitRequest, _ changed: inout [LockKey]
+    ) throws(LarderError) {
         guard let reads = request.reads, reads.hasQueries else { return }
         try store.read { (transaction) throws(LarderError) in
-            try reads.verifyQueries(in: transaction, runner)
+            try reads.verifyQueries(in: transaction, runner, &changed)
         }
     }
 
@@ -265,14 +294,14 @@ actor BackendCore {
     /// True if there are no streams and transactions, and no reads and commits in progress.
     var isUnused: Bool {
         readCount.load(ordering: .relaxed) == 0 && watchRegistry.isEmpty && writeSessions.isEmpty
-            && waiting.isEmpty && transactions.isEmpty(at: clock())
+            && waiting.isEmpty && blocked.isEmpty && transactions.isEmpty(at: clock())
     }
 
     /// True if there are no documents, transactions and write streams, and no reads and commits in
     /// progress.
     var isEmpty: Bool {
         guard readCount.load(ordering: .relaxed) == 0, writeSessions.isEmpty, waiting.isEmpty,
-            transactions.isEmpty(at: clock())
+            blocked.isEmpty, transactions.isEmpty(at: clock())
         else { return false }
         let hasDocuments = try? store.read { (transaction) throws(LarderError) in
             try transaction.allCollections().contains { $0.documentCount > 0 }
@@ -307,8 +336,9 @@ actor BackendCore {
             session.close(Self.closed)
         }
         writeSessions = [:]
-        for request in waiting { request.completion(.failure(Self.closed)) }
-        waiting = []
+        let unfinished = waiting + blocked.sorted { $0.key < $1.key }.map(\.value)
+        (waiting, blocked) = ([], [:])
+        for request in unfinished { request.completion(.failure(Self.closed)) }
     }
 }
 

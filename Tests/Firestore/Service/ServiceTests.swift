@@ -240,15 +240,24 @@ struct ServiceTests {
 
     @Test("Few documents are read on the loop that asks, those of a transaction where it may wait")
     func places() async throws {
-        let places: [(ConsistencySelector, isOnLoop: Bool)] = [
+        // Nil for an open transaction.
+        let places: [(ConsistencySelector?, isOnLoop: Bool)] = [
             (.newest, true), (.readTime(.init()), true), (.transaction(Data()), true),
-            (.transaction(Data([1])), false), (.newTransaction(.init()), false),
+            (nil, false), (.newTransaction(.init()), false),
         ]
-        for (consistency, isOnLoop) in places {
+        for (given, isOnLoop) in places {
+            let consistency: ConsistencySelector
+            if let given {
+                consistency = given
+            } else {
+                let database = try await test.service.database(test.root)
+                consistency = .transaction(Data(try database.backend.beginTransaction().bytes))
+            }
             let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
             let wasOnLoop = try await Task(executorPreference: executor) {
-                let read = InlineRead<Bool>(of: test.root, consistency) {
-                    (_, _) throws(LarderError) in
+                let read = InlineRead<Bool>(
+                    of: test.root, consistency, { _ throws(LarderError) in ReadTargets() }
+                ) { (_, _, _) throws(LarderError) in
                     MultiThreadedEventLoopGroup.currentEventLoop != nil
                 }
                 // The first reads a database that is not open.

@@ -24,6 +24,8 @@ struct CommitGroup {
     private let floors: Floors
     private let builder: RecordBuilder
     private let database: DatabaseID
+    /// What refused transactions have read and others have changed.
+    var changedReads: [LockKey] = []
     /// Whether there is nothing to write.
     private(set) var isEmpty = true
 
@@ -47,9 +49,10 @@ struct CommitGroup {
         try request.checkAcceptable(maxDocumentBytes: store.maxDocumentBytes)
         try load(request.mutations.map(\.path) + (request.reads.map { Array($0.paths) } ?? []))
         if let reads = request.reads {
-            try reads.verify { path in
-                entries[path]?.state?.exists == true ? entries[path]?.document.version : nil
-            }
+            try reads.verify(
+                { path in
+                    entries[path]?.state?.exists == true ? entries[path]?.document.version : nil
+                }, &changedReads)
         }
         var clock = clock
         let version = clock.advance(to: now)

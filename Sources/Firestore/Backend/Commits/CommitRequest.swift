@@ -8,11 +8,15 @@ struct CommitRequest {
     let rulesCheck: RulesCheck?
     /// The reads to validate; nil outside of a transaction.
     var reads: ReadSet?
+    /// The transaction of the commit, if any.
+    var transaction: TransactionID?
     /// The write stream of the commit, if any: commits of a closed stream are dropped.
     var stream: WriteSession?
     /// The name by which the commit is made once; nil for none.
     var name: WriteToken?
     let completion: (Result<CommitResult, LarderError>) -> Void
+
+    var lockKeys: [LockKey] { Set(mutations.map(\.path)).map { .document($0) } }
 
     var hasReadQueries: Bool { reads?.hasQueries ?? false }
 

@@ -1,3 +1,4 @@
+import DequeModule
 import LarderModel
 import LarderRemote
 import Synchronization
@@ -15,6 +16,10 @@ final class WriteSession {
 
     /// Whether its writes are still committed.
     private(set) var isOpen = true
+
+    /// Whether a commit waits for locks, and later ones for it.
+    var isBlocked = false
+    private var later: Deque<CommitRequest> = []
 
     init(rulesCheck: RulesCheck, _ handler: @escaping @Sendable (WriteEvent) -> Void) {
         self.rulesCheck = rulesCheck
@@ -48,6 +53,14 @@ final class WriteSession {
             return nil
         }
     }
+
+    /// Adds a commit that waits for an earlier one.
+    func append(_ request: CommitRequest) {
+        later.append(request)
+    }
+
+    /// Removes the next commit that waits for an earlier one.
+    func popLater() -> CommitRequest? { later.popFirst() }
 
     /// Ends the stream without notifying the client; its waiting commits are dropped.
     func end() {

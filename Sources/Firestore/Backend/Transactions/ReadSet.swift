@@ -37,8 +37,8 @@ struct ReadSet: Sendable {
     /// The approximate size in memory.
     var bytes: Int { documentBytes + queryBytes }
 
-    /// The size of a path and its version, without the path's text.
-    private static let entryBytes = 80
+    /// The size of a path with its version and lock, without the path's text.
+    private static let entryBytes = 240
 
     /// Creates an empty read set.
     init(asOf: SnapshotVersion = .none) {
@@ -49,6 +49,18 @@ struct ReadSet: Sendable {
 
     /// Whether validation has to run queries again.
     var hasQueries: Bool { !queries.isEmpty || !aggregates.isEmpty }
+
+    /// What a transaction with these reads holds locks on: documents, those that queries have
+    /// found, and queries.
+    var lockKeys: [LockKey] {
+        documents.keys.map { .document($0) }
+            + queries.flatMap { read in
+                [LockKey(read.query)] + read.matches.map { .document($0.path) }
+            } + aggregates.map { LockKey($0.query) }
+    }
+
+    /// Whether it takes little time to find out that all reads are still valid.
+    var isQuicklyVerified: Bool { !hasQueries && documents.count <= 64 }
 
     /// Adds a document; nil for one that does not exist.
     mutating func add(_ path: DocumentPath, _ version: SnapshotVersion?) {
@@ -95,9 +107,14 @@ struct ReadSet: Sendable {
 
     /// Throws `aborted` if a document read by name has changed.
     ///
-    /// - Parameter current: the current version of a document; nil if it does not exist.
-    func verify(_ current: (DocumentPath) -> SnapshotVersion?) throws(LarderError) {
+    /// - Parameters:
+    ///   - current: the current version of a document; nil if it does not exist.
+    ///   - changed: receives what has changed.
+    func verify(
+        _ current: (DocumentPath) -> SnapshotVersion?, _ changed: inout [LockKey]
+    ) throws(LarderError) {
         for (path, version) in documents where (current(path) ?? .none) != version {
+            changed.append(.document(path))
             throw Self.conflict("the document '\(path)'")
         }
     }
@@ -112,16 +129,20 @@ struct ReadSet: Sendable {
             }
             guard (current ?? .none) == version else { throw Self.conflict("'\(path)'") }
         }
-        try verifyQueries(in: transaction, runner)
+        var changed: [LockKey] = []
+        try verifyQueries(in: transaction, runner, &changed)
     }
 
     /// Throws `aborted` if the results of a query or aggregation have changed.
+    ///
+    /// - Parameter changed: receives what has changed.
     func verifyQueries<T: ReadableTransaction & ~Copyable>(
-        in transaction: borrowing T, _ runner: QueryRunner
+        in transaction: borrowing T, _ runner: QueryRunner, _ changed: inout [LockKey]
     ) throws(LarderError) {
         for read in queries {
             let found = try runner.run(read.query, in: transaction).documents
             guard found.map({ Match(path: $0.path, version: $0.version) }) == read.matches else {
+                changed.append(LockKey(read.query))
                 throw Self.conflict("the result of a query")
             }
         }
@@ -129,7 +150,10 @@ struct ReadSet: Sendable {
             let values = try runner.aggregate(
                 Array(read.values.keys), over: read.query, offset: read.offset, in: transaction
             ).values
-            guard values == read.values else { throw Self.conflict("the result of an aggregation") }
+            guard values == read.values else {
+                changed.append(LockKey(read.query))
+                throw Self.conflict("the result of an aggregation")
+            }
         }
     }
 

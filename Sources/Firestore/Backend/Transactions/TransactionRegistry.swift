@@ -10,6 +10,10 @@ final class TransactionRegistry: Sendable {
         let isReadOnly: Bool
         let client: Client
         let begun: Timestamp
+        /// The number of the transaction that this one attempts again, or its own.
+        let seniority: UInt64
+        /// Whether locks are held on what is read.
+        var takesLocks = false
         var lastUse: Timestamp
         var reads: ReadSet
         /// The pinned commit; nil before the first read, or if too many are pinned.
@@ -85,8 +89,8 @@ final class TransactionRegistry: Sendable {
         /// An open transaction, marked as used.
         mutating func entry(_ id: TransactionID, at now: Timestamp) throws(LarderError) -> Entry {
             if isClosed { throw BackendCore.closed }
+            // An expired one is removed with its locks later.
             guard var entry = entries[id], !entry.hasExpired(at: now) else {
-                set(id, nil)
                 throw .invalidArgument(
                     "the transaction is not open, has expired, or has read more than the server's memory allows"
                 )
@@ -109,6 +113,8 @@ final class TransactionRegistry: Sendable {
     static let maxOpen = 20_000
 
     private let state: Mutex<State>
+    /// The locks of transactions that wait for each other.
+    let locks: TransactionLocks
 
     /// Creates an empty registry.
     ///
@@ -128,7 +134,15 @@ final class TransactionRegistry: Sendable {
                     }
                 }
             })
+        locks = TransactionLocks { id in
+            reference.registry.withLock(\.value)?.hasLeft(id) ?? true
+        }
         reference.registry.withLock { $0.value = self }
+    }
+
+    /// Whether the client of a transaction has closed its connection.
+    private func hasLeft(_ id: TransactionID) -> Bool {
+        state.withLock { $0.entries[id]?.client.account?.isClosed ?? false }
     }
 
     /// Refers to a registry that is being initialised.
@@ -153,11 +167,13 @@ final class TransactionRegistry: Sendable {
     ///
     /// - Parameters:
     ///   - asOf: the read time; none for the newest commit.
+    ///   - former: the transaction that is attempted again, which makes this one as old; nil for
+    ///     none.
     ///   - client: identifies the client, whose transactions are charged together; nil for none.
     /// - Throws: `resourceExhausted` if too many are open; `unavailable` if the registry is closed.
     func begin(
-        isReadOnly: Bool, asOf: SnapshotVersion = .none, for client: MemoryAccount? = nil,
-        at now: Timestamp
+        isReadOnly: Bool, asOf: SnapshotVersion = .none, after former: TransactionID? = nil,
+        for client: MemoryAccount? = nil, at now: Timestamp
     ) throws(LarderError) -> TransactionID {
         dropExpired(at: now)
         return try state.withLock { state throws(LarderError) in
@@ -172,7 +188,8 @@ final class TransactionRegistry: Sendable {
                 id,
                 Entry(
                     isReadOnly: isReadOnly, client: Client(account: client), begun: now,
-                    lastUse: now, reads: ReadSet(asOf: asOf)))
+                    seniority: min(former?.number ?? id.number, id.number), lastUse: now,
+                    reads: ReadSet(asOf: asOf)))
             return id
         }
     }
@@ -197,18 +214,79 @@ final class TransactionRegistry: Sendable {
     func close() {
         state.withLock { $0.isClosed = true }
         drop { _, _ in true }
+        locks.close()
     }
 
     var isClosed: Bool { state.withLock(\.isClosed) }
 
     private func drop(_ isDropped: (TransactionID, Entry) -> Bool) {
-        let snapshots = state.withLock { state -> [PinnedSnapshot] in
-            guard !state.entries.isEmpty else { return [] }
+        let dropped = state.withLock { state -> [TransactionID: Entry] in
+            guard !state.entries.isEmpty else { return [:] }
             let dropped = state.entries.filter { isDropped($0.key, $0.value) }
             for id in dropped.keys { state.set(id, nil) }
-            return dropped.values.compactMap(\.ownSnapshot)
+            return dropped
         }
-        for snapshot in snapshots { snapshot.end() }
+        for entry in dropped.values { entry.ownSnapshot?.end() }
+        if !dropped.isEmpty { locks.release(dropped.keys) }
+    }
+
+    /// Waits until a transaction may read, and locks what it reads.
+    ///
+    /// Returns immediately. A read-only transaction and one that reads in the past do not wait.
+    ///
+    /// - Parameters:
+    ///   - keys: what will be read.
+    ///   - completion: called with success at the transaction's turn; with `aborted` if it is the
+    ///     youngest in a deadlock; with `unavailable` if the backend is closed. Not called if the
+    ///     transaction need not wait.
+    /// - Returns: the wait; nil if the transaction need not wait.
+    /// - Throws: `invalidArgument` if it is not open.
+    func awaitTurn(
+        of id: TransactionID, toRead keys: [LockKey], at now: Timestamp,
+        _ completion: @escaping TransactionLocks.Completion
+    ) throws(LarderError) -> DocumentLocks.WaitID? {
+        let seniority = try state.withLock { state throws(LarderError) -> UInt64? in
+            var entry = try state.entry(id, at: now)
+            guard !entry.isReadOnly, entry.reads.asOf.isNone else { return nil }
+            entry.takesLocks = true
+            state.set(id, entry)
+            return entry.seniority
+        }
+        guard let seniority else { return nil }
+        defer { releaseIfEnded(id) }
+        return locks.read(keys, by: id, seniority: seniority, completion)
+    }
+
+    /// Releases locks that were taken while a transaction ended.
+    private func releaseIfEnded(_ id: TransactionID) {
+        if state.withLock({ $0.entries[id] == nil }) { locks.release([id]) }
+    }
+
+    /// The reads of a transaction that holds locks on them, if a newer commit can take the place of
+    /// the pinned one: others have not changed what is locked, and further documents are better
+    /// read as they are now. Nil if that is not so.
+    func renewableReads(of id: TransactionID) -> ReadSet? {
+        guard !locks.hasLost(id) else { return nil }
+        return state.withLock { state in
+            guard let entry = state.entries[id], entry.takesLocks, entry.readCount == 0,
+                entry.snapshot != nil, !entry.reads.version.isNone, entry.reads.isQuicklyVerified
+            else { return nil }
+            return entry.reads
+        }
+    }
+
+    /// Pins another commit for a transaction, in which its reads are valid.
+    ///
+    /// - Returns: the snapshot to end.
+    func renew(_ snapshot: PinnedSnapshot, of id: TransactionID) -> PinnedSnapshot? {
+        state.withLock { state in
+            guard !state.isClosed, var entry = state.entries[id], entry.readCount == 0,
+                let former = entry.snapshot
+            else { return snapshot }
+            entry.snapshot = snapshot
+            state.set(id, entry)
+            return former
+        }
     }
 
     /// Begins a read in an open transaction and returns its read set and pinned commit.
@@ -244,15 +322,19 @@ final class TransactionRegistry: Sendable {
     func endRead(
         in id: TransactionID, adding reads: ReadSet, at version: SnapshotVersion, now: Timestamp
     ) throws(LarderError) {
-        try state.withLock { state throws(LarderError) in
+        let seniority = try state.withLock { state throws(LarderError) in
             var entry = try state.entry(id, at: now)
             entry.readCount -= 1
             entry.reads.formUnion(reads, at: version)
             state.set(id, entry)
+            return entry.takesLocks ? entry.seniority : nil
         }
+        guard let seniority else { return }
+        locks.hold(reads.lockKeys, by: id, seniority: seniority)
+        releaseIfEnded(id)
     }
 
-    /// Ends a transaction.
+    /// Ends a transaction; one that writes keeps its locks until they are released.
     ///
     /// - Parameter writes: whether the transaction has changes.
     /// - Returns: the reads to validate; empty without changes, because all reads were of one
@@ -270,6 +352,7 @@ final class TransactionRegistry: Sendable {
             return entry
         }
         entry.ownSnapshot?.end()
+        if !writes { locks.release([id]) }
         // Concurrent reads would be missing from the validation.
         guard !writes || entry.readCount == 0 else {
             throw LarderError(.aborted, "a read of the transaction is in progress")

@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderBackend
 import LarderHTTP
 import LarderModel
 import LarderWire
@@ -153,22 +154,29 @@ struct InlineRead<R: Sendable>: Sendable {
     /// The resource name of the database or of something in it.
     let resource: String
     let consistency: ConsistencySelector
+    /// Decodes which documents are read.
+    let targets: @Sendable (MessageCoder) throws(LarderError) -> ReadTargets
     /// Reads the documents, on any thread; takes as long as reading a few documents.
-    let body: @Sendable (DatabaseContext, MessageCoder) throws(LarderError) -> R
+    let body: @Sendable (DatabaseContext, MessageCoder, ReadTime) throws(LarderError) -> R
 
     init(
         of resource: String, _ consistency: ConsistencySelector,
-        _ body: @escaping @Sendable (DatabaseContext, MessageCoder) throws(LarderError) -> R
+        _ targets: @escaping @Sendable (MessageCoder) throws(LarderError) -> ReadTargets,
+        _ body:
+            @escaping @Sendable (DatabaseContext, MessageCoder, ReadTime)
+            throws(LarderError) -> R
     ) {
         self.resource = resource
         self.consistency = consistency
+        self.targets = targets
         self.body = body
     }
 
     /// A read that converts the result of this one.
     func map<T: Sendable>(_ change: @escaping @Sendable (R) -> T) -> InlineRead<T> {
-        InlineRead<T>(of: resource, consistency) { [body] (database, coder) throws(LarderError) in
-            change(try body(database, coder))
+        InlineRead<T>(of: resource, consistency, targets) {
+            [body] (database, coder, time) throws(LarderError) in
+            change(try body(database, coder, time))
         }
     }
 }

@@ -32,7 +32,7 @@ final class DescendantsResponder: PageSource {
     ///   or a vector search.
     init?(
         _ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext,
-        _ memory: MemoryAccount?
+        _ time: ReadTime, _ memory: MemoryAccount?
     ) throws(LarderError) {
         guard case .structuredQuery(let query)? = request.queryType else { return nil }
         guard query.from.count <= 1, query.from.allSatisfy(\.collectionID.isEmpty) else {
@@ -42,7 +42,7 @@ final class DescendantsResponder: PageSource {
         self.database = database
         self.memory = memory
         coder = database.coder()
-        time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
+        self.time = time
         guard time.transaction == nil, time.asOf.isNone, !request.hasExplainOptions,
             !query.hasFindNearest
         else {

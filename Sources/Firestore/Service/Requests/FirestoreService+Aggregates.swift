@@ -11,8 +11,12 @@ extension FirestoreService {
     func runAggregationQuery(_ request: Google_Firestore_V1_RunAggregationQueryRequest)
         async throws(LarderError) -> Google_Firestore_V1_RunAggregationQueryResponse
     {
-        let database = try await readableDatabase(
-            request.parent, ConsistencySelector(request.consistencySelector))
+        let consistency = ConsistencySelector(request.consistencySelector)
+        let database = try await readableDatabase(request.parent, consistency)
+        let time = try await database.turn(consistency, on: queries) {
+            (coder) throws(LarderError) in
+            ReadTargets(queries: [try coder.decode(request).selection.query])
+        }
         return try await queries.run { () throws(LarderError) in
             let coder = database.coder()
             let (aggregates, selection) = try coder.decode(request)
@@ -22,8 +26,6 @@ extension FirestoreService {
                     try database.backend.explain(selection.query), of: selection)
                 return response
             }
-            let time = try ReadTime(
-                ConsistencySelector(request.consistencySelector), database, coder)
             let (values, execution, version) = try database.aggregates(
                 aggregates, over: selection, time)
             var response = try coder.encode(

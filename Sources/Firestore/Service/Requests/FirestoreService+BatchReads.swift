@@ -14,10 +14,19 @@ extension FirestoreService {
     func batchGetDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
         async throws -> PagedResponse
     {
-        let database = try await readableDatabase(
-            request.database, ConsistencySelector(request.consistencySelector))
+        let consistency = ConsistencySelector(request.consistencySelector)
+        let database = try await readableDatabase(request.database, consistency)
         let memory = CallOrigin.current?.memory
-        return pages { () throws(LarderError) in try FoundDocuments(request, database, memory) }
+        let time = try await database.turn(consistency, on: readers, toRead: Self.targets(request))
+        return pages { () throws(LarderError) in
+            try FoundDocuments(request, database, time, memory)
+        }
+    }
+
+    private static func targets(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
+        -> @Sendable (MessageCoder) throws(LarderError) -> ReadTargets
+    {
+        { (coder) throws(LarderError) in ReadTargets(paths: try coder.decode(request)) }
     }
 
     /// The read of a small batch; nil for a large one.
@@ -25,9 +34,11 @@ extension FirestoreService {
         -> InlineRead<[Response<Google_Firestore_V1_BatchGetDocumentsResponse>]>?
     {
         guard request.documents.count <= Self.fewDocuments else { return nil }
-        return InlineRead(of: request.database, ConsistencySelector(request.consistencySelector)) {
-            (database, coder) throws(LarderError) in
-            try FoundDocuments(request, database, nil).all()
+        return InlineRead(
+            of: request.database, ConsistencySelector(request.consistencySelector),
+            Self.targets(request)
+        ) { (database, _, time) throws(LarderError) in
+            try FoundDocuments(request, database, time, nil).all()
         }
     }
 }
@@ -49,16 +60,16 @@ private final class FoundDocuments: PageSource {
 
     init(
         _ request: Google_Firestore_V1_BatchGetDocumentsRequest, _ database: DatabaseContext,
-        _ memory: MemoryAccount?
+        _ time: ReadTime, _ memory: MemoryAccount?
     ) throws(LarderError) {
         self.database = database
+        self.time = time
         coder = database.coder()
         let named = try coder.decode(request)
         // Duplicates have one response.
         var seen: Set<DocumentPath> = []
         paths = named.count > 1 ? named.filter { seen.insert($0).inserted } : named
         mask = request.hasMask ? try coder.decode(request.mask) : nil
-        time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
         documents = database.backend.cursor(
             .paths(paths), as: database.credentials, in: time.transaction, asOf: time.asOf,
             memory: memory)

@@ -12,10 +12,14 @@ extension FirestoreService {
         -> InlineRead<[Response<Google_Firestore_V1_Document>]>?
     {
         let consistency = ConsistencySelector(request.consistencySelector)
-        return InlineRead(of: request.name, consistency) { (database, coder) throws(LarderError) in
+        return InlineRead(
+            of: request.name, consistency,
+            { (coder) throws(LarderError) in
+                ReadTargets(paths: [try coder.decode(documentName: request.name)])
+            }
+        ) { (database, coder, time) throws(LarderError) in
             let path = try coder.decode(documentName: request.name)
             let mask = request.hasMask ? try coder.decode(request.mask) : nil
-            let time = try ReadTime(consistency, database, coder)
             let readings = try database.backend.documents(
                 at: [path], as: database.credentials, in: time.transaction, asOf: time.asOf
             ).readings

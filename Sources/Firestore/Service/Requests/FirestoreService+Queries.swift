@@ -11,12 +11,19 @@ import SwiftProtobuf
 extension FirestoreService {
     /// The results of a query, page by page.
     func runQuery(_ request: Google_Firestore_V1_RunQueryRequest) async throws -> PagedResponse {
-        let database = try await readableDatabase(
-            request.parent, ConsistencySelector(request.consistencySelector))
+        let consistency = ConsistencySelector(request.consistencySelector)
+        let database = try await readableDatabase(request.parent, consistency)
         let memory = CallOrigin.current?.memory
+        let time = try await database.turn(consistency, on: queries) {
+            (coder) throws(LarderError) in
+            // A request that is no query of a collection is refused below.
+            ReadTargets(queries: [try? coder.decode(request).queryWithOffset].compactMap(\.self))
+        }
         return pages { () throws(LarderError) in
-            if let answer = try DescendantsResponder(request, database, memory) { return answer }
-            let requested = try RequestedQuery(request, database)
+            if let answer = try DescendantsResponder(request, database, time, memory) {
+                return answer
+            }
+            let requested = try RequestedQuery(request, database, time)
             guard request.hasExplainOptions || requested.selection.nearest != nil else {
                 return QueryResponder(requested, database, memory)
             }
@@ -35,12 +42,13 @@ struct RequestedQuery {
     /// True if the request asks for an explanation.
     let isExplained: Bool
 
-    init(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
-        throws(LarderError)
-    {
+    init(
+        _ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext,
+        _ time: ReadTime
+    ) throws(LarderError) {
         coder = database.coder()
         selection = try coder.decode(request)
-        time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
+        self.time = time
         query = selection.queryWithOffset
         isExplained = request.hasExplainOptions
     }

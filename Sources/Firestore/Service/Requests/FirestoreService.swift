@@ -72,14 +72,19 @@ final class FirestoreService: Sendable {
         guard !read.consistency.isOfTransaction, let database = try openDatabase(read.resource)
         else { return nil }
         return try inlineReads.run { () throws(LarderError) in
-            try read.body(database, database.coder())
+            let coder = database.coder()
+            return try read.body(database, coder, try ReadTime(read.consistency, database, coder))
         }
     }
 
     /// Reads inline if that does not block, else on another thread.
     func read<R: Sendable>(_ read: InlineRead<R>) async throws(LarderError) -> R {
         if let result = try readInline(read) { return result }
-        return try await self.read(read.resource, read.consistency, read.body)
+        let database = try await readableDatabase(read.resource, read.consistency)
+        let time = try await database.turn(read.consistency, on: readers, toRead: read.targets)
+        return try await readers.run { () throws(LarderError) in
+            try read.body(database, database.coder(), time)
+        }
     }
 
     /// A response that is produced page by page on the threads of queries.

@@ -67,6 +67,28 @@ struct WriteSessionTests {
         stream.close()
     }
 
+    @Test("A write that waits for a transaction holds back the later ones of its stream")
+    func waiting() throws {
+        try backend.commit(.set("c/a", ["n": 1]))
+        let transaction = try backend.backend.beginTransaction()
+        let path = try DocumentPath("c/a")
+        let _: Void = try backend.answer {
+            _ = backend.backend.awaitTurn(of: transaction, toRead: ReadTargets(paths: [path]), $0)
+        }
+        let stream = open()
+        for (path, n) in [("c/a", 2), ("c/b", 3), ("c/a", 4)] as [(String, Int64)] {
+            stream.send(.write([try .set(path, ["n": .integer(n)])], streamToken: heard.token))
+        }
+        backend.run()
+        #expect(heard.events == ["opened", "handshake"])
+        #expect(try backend.fields("c/b") == nil)
+        try backend.backend.rollBack(transaction)
+        backend.run()
+        #expect(heard.events.dropFirst(2) == ["committed 1", "committed 1", "committed 1"])
+        #expect(try backend.fields("c/a") == ["n": 4])
+        stream.close()
+    }
+
     @Test(
         "A refused write closes the stream with the reason; what followed is not made",
         arguments: [false, true])
