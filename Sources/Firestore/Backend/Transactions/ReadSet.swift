@@ -37,8 +37,12 @@ struct ReadSet: Sendable {
     /// The approximate size in memory.
     var bytes: Int { documentBytes + queryBytes }
 
-    /// The size of a path with its version and lock, without the path's text.
-    private static let entryBytes = 240
+    /// The number of documents that were read, as often as queries have found them.
+    var documentCount: Int { documents.count + matchCount }
+    private var matchCount = 0
+
+    /// The size of a path and its version, without the path's text.
+    private static let entryBytes = 80
 
     /// Creates an empty read set.
     init(asOf: SnapshotVersion = .none) {
@@ -75,6 +79,7 @@ struct ReadSet: Sendable {
     /// Adds the results of a query, in order.
     mutating func add(_ query: Query, _ matches: [Match]) {
         queries.append(QueryRead(query: query, matches: matches))
+        matchCount += matches.count
         queryBytes += matches.reduce(query.heldBytes) { $0 + Self.bytes(of: $1.path) }
     }
 
@@ -101,6 +106,7 @@ struct ReadSet: Sendable {
         self.version = max(self.version, version)
         for (path, version) in other.documents where documents[path] == nil { add(path, version) }
         queries += other.queries
+        matchCount += other.matchCount
         aggregates += other.aggregates
         queryBytes += other.queryBytes
     }

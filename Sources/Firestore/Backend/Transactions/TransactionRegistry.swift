@@ -23,6 +23,11 @@ final class TransactionRegistry: Sendable {
         /// The pinned commit if it is not shared.
         var ownSnapshot: PinnedSnapshot? { reads.asOf.isNone ? snapshot : nil }
 
+        /// The approximate size in memory.
+        var bytes: Int {
+            reads.bytes + (takesLocks ? reads.documentCount * TransactionRegistry.lockBytes : 0)
+        }
+
         func hasExpired(at now: Timestamp) -> Bool {
             now.seconds - begun.seconds > TransactionRegistry.maxSeconds
                 || readCount == 0
@@ -72,7 +77,7 @@ final class TransactionRegistry: Sendable {
             if let client = entry?.client ?? old?.client {
                 hold(
                     client, count: (entry == nil ? 0 : 1) - (old == nil ? 0 : 1),
-                    bytes: (entry?.reads.bytes ?? 0) - (old?.reads.bytes ?? 0))
+                    bytes: (entry?.bytes ?? 0) - (old?.bytes ?? 0))
             }
             pinnedCount += (entry?.snapshot == nil ? 0 : 1) - (old?.snapshot == nil ? 0 : 1)
         }
@@ -109,6 +114,8 @@ final class TransactionRegistry: Sendable {
     /// Others read the newest commit, and fail with `aborted` if it differs from that of their
     /// first read.
     static let maxPinned = 128
+    /// The approximate size of a lock in memory, without the path.
+    static let lockBytes = 200
     /// The maximum number of open transactions.
     static let maxOpen = 20_000
 
@@ -158,7 +165,7 @@ final class TransactionRegistry: Sendable {
     private func dropLargest(of client: Client) {
         let largest = state.withLock { state in
             state.entries.filter { $0.value.client == client }
-                .max { $0.value.reads.bytes < $1.value.reads.bytes }?.key
+                .max { $0.value.bytes < $1.value.bytes }?.key
         }
         if let largest { drop { id, _ in id == largest } }
     }
