@@ -144,6 +144,8 @@ let package = Package(
                 .networking("NIOHPACK", "swift-nio-http2"),
                 .networking("NIOHTTP2", "swift-nio-http2"),
                 .networking("NIOSSL", "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+                .networking("Metrics", "swift-metrics"),
             ],
             path: "Sources/Shared/HTTP", swiftSettings: swiftSettings),
         // The tokens that clients authenticate with: providers, cache, service accounts.
@@ -558,6 +560,8 @@ let package = Package(
             name: "LarderHTTPTests",
             dependencies: [
                 "LarderCore", "LarderHTTP", "LarderSharedTestSupport", "LarderTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

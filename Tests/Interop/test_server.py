@@ -258,6 +258,97 @@ def test_tls_without_cipher_block_chaining(start_server, certificate):
     assert cipher("DEFAULT", ssl.TLSVersion.TLSv1_3).startswith("TLS_")
 
 
+def test_plain_http_at_the_port_of_tls(start_server, certificate):
+    server = start_server(
+        "--memory", "--tls-certificate", str(certificate[0]), "--tls-key", str(certificate[1]))
+    status, text = ask(server, "GET", "/health")
+    assert status == 400 and "use https" in text
+    status, text = ask(server, "PUT", "/a.json?ns=n", body="1" * 1_000_000)
+    assert status == 400 and "use https" in text
+
+
+def test_refused_access_is_logged_and_counted(start_server):
+    server = start_server("--memory", "--token", "secret")
+    path = "/v1/projects/p/databases/d/documents/c/d"
+    wrong = {"authorization": "Bearer wrong-token"}
+    for _ in range(3):
+        assert ask(server, "GET", path, wrong)[0] == 401
+    assert ask(server, "GET", "/metrics", wrong)[0] == 401
+    assert ask(server, "GET", "/a.json?ns=n&auth=wrong-token")[0] == 401
+    assert ask(server, "GET", "/a.json?ns=n", {**wrong, "accept": "text/event-stream"})[0] == 401
+    assert ask(server, "GET", "/a.json?ns=n")[0] == 401
+    assert ask(server, "GET", "/", {"Host": "evil.example"})[0] == 403
+    assert ask(server, "GET", "/", {"Origin": "http://evil.example"})[0] == 403
+    with grpc.insecure_channel(server.address) as channel:
+        raw = FirestoreClient(transport=FirestoreGrpcTransport(channel=channel))
+        with pytest.raises(exceptions.Unauthenticated):
+            raw.list_collection_ids({"parent": "projects/p/databases/d/documents"})
+    metrics = ask(server, "GET", "/metrics", {"authorization": "Bearer secret"})[1]
+    for reason, transport, count in [
+            ("token", "json", 3), ("token", "http", 1), ("token", "rest", 2), ("rules", "rest", 1),
+            ("host", "http", 1), ("origin", "http", 1), ("token", "grpc", 1)]:
+        line = f'larder_server_refusals{{reason="{reason}",transport="{transport}"}} {count}\n'
+        assert line in metrics, metrics
+    log = pathlib.Path(server.log).read_text()
+    # One line for a kind and an address: tokens of documents and of trees, the host, the origin.
+    assert log.count("access was refused") == 4 and log.count("127.0.0.1") >= 3
+    assert "wrong-token" not in log
+
+
+def test_start_errors_are_sentences(start_server, certificate, tmp_path):
+    other = make_certificate(tmp_path)[1]
+    certificate, key = map(str, certificate)
+    junk = tmp_path / "junk"
+    junk.write_text("junk")
+    taken = start_server("--memory", "--tls-certificate", certificate, "--tls-key", key)
+    port = str(taken.port)
+    for status, arguments, words in [
+            (64, ["--memroy"], "Unknown option '--memroy'. Did you mean '--memory'?"),
+            (64, ["--memory", "--allow-origin", "*"], "every web page"),
+            (64, ["--memory", "--allow-origin", "app"], "'app' is not an origin"),
+            (1, ["--memory", "--port", port], f"127.0.0.1:{port}: another program uses the port"),
+            (1, ["--data", str(junk / "x")], "it cannot be created: Not a directory"),
+            (1, ["--data", "/proc/x/y"], "it cannot be created: No such file or directory"),
+            (64, ["--memory", "--tls-certificate", str(junk), "--tls-key", key],
+             f"the certificate '{junk}' cannot be used: it is not in PEM form"),
+            (64, ["--memory", "--tls-certificate", certificate, "--tls-key", str(junk)],
+             f"the private key '{junk}' cannot be used: it is not in PEM form"),
+            (64, ["--memory", "--tls-certificate", certificate, "--tls-key", str(other)],
+             f"the private key '{other}' cannot be used: it does not belong to the certificate "
+             f"'{certificate}'"),
+            (64, ["--memory", "--tls-certificate", "/none", "--tls-key", key],
+             "the file '/none' cannot be read: No such file or directory"),
+            (1, ["--memory", "--ready-file", "/none/x"],
+             "the file '/none/x' cannot be written: No such file or directory")]:
+        refused = run("--port", "0", *arguments) if "--port" not in arguments else run(*arguments)
+        assert (refused.returncode, words in refused.stderr) == (status, True), refused.stderr
+        for raw in ["NSCocoa", "errno", "failedTo", "Error("]:
+            assert raw not in refused.stderr, refused.stderr
+
+
+def test_few_open_files(start_server):
+    with pytest.raises(RuntimeError) as refused:
+        start_server("--memory", files=40)
+    assert "open files, but the system allows 40" in str(refused.value)
+    assert "--insecure" not in str(refused.value)
+
+
+def test_metrics_of_memory_and_disk(start_server, tmp_path):
+    def values(server):
+        lines = ask(server, "GET", "/metrics")[1].splitlines()
+        for name in [line.split()[2] for line in lines if line.startswith("# HELP")]:
+            assert f"# TYPE {name} gauge" in lines
+        return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+    metrics = values(start_server("--data", str(tmp_path / "data"), "--memory-limit", "128"))
+    assert int(metrics["larder_server_memory_limit_bytes"]) == 128 << 20
+    assert 0 <= int(metrics["larder_server_memory_bytes"]) < 1 << 20
+    system = os.statvfs(tmp_path)
+    size = system.f_blocks * system.f_frsize
+    assert 0 < int(metrics["larder_server_disk_free_bytes"]) <= size
+    assert "larder_server_disk_free_bytes" not in values(start_server("--memory"))
+
+
 def test_metrics(start_server, monkeypatch):
     server = start_server("--memory")
     client = client_of(server, monkeypatch)
@@ -533,6 +624,7 @@ def test_foreign_web_pages_are_refused(start_server, monkeypatch):
     for headers in [
             {}, {"Host": "localhost"}, {"Host": "app.example"},
             {"Origin": f"http://127.0.0.1:{server.port}", "Sec-Fetch-Site": "same-origin"},
+            {"Origin": "http://localhost:5173", "Sec-Fetch-Site": "same-site"},
             {"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"},
             {"Sec-Fetch-Site": "none"}]:
         assert ask(server, "GET", "/health", headers)[0] == 200, headers

@@ -227,15 +227,11 @@ final class Databases: Sendable {
     {
         guard case .directory(let path) = location else { return nil }
         guard !FileManager.default.fileExists(atPath: path) else { return nil }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-            return path
-        } catch {
+        if let reason = DataDirectory.create(path) {
             throw LarderError(
-                .unavailable, "the directory '\(path)' cannot be created: \(error)", cause: error)
+                .unavailable, "the directory '\(path)' cannot be created: \(reason)")
         }
+        return path
     }
 
     /// The database of a resource name; nil if it is not open.

@@ -1,3 +1,4 @@
+import Foundation
 import LarderCore
 package import LarderHTTP
 public import LarderModel
@@ -19,7 +20,7 @@ public final class Server: Service {
     private let connections: OpenConnections
     /// The services on the port besides Firestore.
     private let services: [any HTTPService]
-    private let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
+    private let executor: LoopExecutor
     private let transport: ServerTransport
     private let token: BearerToken?
     private let tls: TLSCredentials?
@@ -28,7 +29,8 @@ public final class Server: Service {
     ///
     /// - Throws: `failedPrecondition` for a server that is reachable from other machines without
     ///   TLS and a token, and for more databases than the process can open; `invalidArgument` for
-    ///   an empty token, and for a certificate or key that cannot be read.
+    ///   an empty token, for an allowed origin that is none, and for a certificate or key that
+    ///   cannot be read.
     public convenience init(
         _ configuration: ServerConfiguration, logger: Logger
     ) throws(LarderError) {
@@ -48,6 +50,8 @@ public final class Server: Service {
         let files = try Self.connectionFiles(
             besides: configuration.limits.databases * (1 + services.count),
             configuration.limits.connections, logger)
+        // Event loops need open files: they are made after the check.
+        executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
         self.configuration = configuration
         self.services = services
         self.logger = logger
@@ -62,7 +66,13 @@ public final class Server: Service {
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
-        let access = configuration.webAccess
+        let access = try configuration.webAccess()
+        let refusals = AccessMonitor(logger)
+        var metrics = configuration.metricsText
+        if let text = metrics {
+            let storage = configuration.storage
+            metrics = { text() + ServerMetrics.text(ledger, storage) }
+        }
         let tls: TLSCredentials? =
             if let tls = configuration.tls {
                 try TLSCredentials(certificatePath: tls.certificatePath, keyPath: tls.keyPath)
@@ -73,7 +83,8 @@ public final class Server: Service {
         health = HealthService(monitor: monitor)
         let calls = CallContext(
             methods: service.methods + health.methods, token: token, access: access,
-            limits: limits, ledger: ledger, executor: executor, connections: connections)
+            limits: limits, ledger: ledger, executor: executor, connections: connections,
+            monitor: refusals)
         transport = ServerTransport(
             HTTPListener(
                 MultiThreadedEventLoopGroup.singleton, host: configuration.host,
@@ -85,9 +96,10 @@ public final class Server: Service {
                     WebAPI(
                         admin: AdminAPI(
                             databases: databases, streams: service.streams,
-                            metrics: configuration.metricsText),
-                        json: JSONAPI(calls: EncodedCalls(service)), token: token)
-                ] + services),
+                            metrics: metrics),
+                        json: JSONAPI(calls: EncodedCalls(service)), token: token,
+                        monitor: refusals)
+                ] + services, monitor: refusals),
             FaultMonitor(logger))
     }
 
@@ -228,8 +240,20 @@ public final class Server: Service {
             guard !Task.isCancelled else { return nil }
             return LarderError(
                 .unavailable,
-                "the server cannot listen at \(configuration.host):\(configuration.port): \(error)",
+                "the server cannot listen at \(configuration.host):\(configuration.port): "
+                    + Self.reason(ofListening: error),
                 cause: error)
+        }
+    }
+
+    /// Why a port cannot be bound, in words.
+    private static func reason(ofListening error: any Error) -> String {
+        switch error {
+        case let error as IOError where error.errnoCode == EADDRINUSE:
+            "another program uses the port"
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        case SocketAddressError.unknown: "the host has no address"
+        default: "\(error)"
         }
     }
 

@@ -111,6 +111,12 @@ public struct ServerConfiguration: Sendable {
     /// Further names of this server, which are accepted as `Host` of HTTP/1.1 requests and as
     /// origin of web pages.
     public var allowedHosts: [String] = []
+    /// Further origins of web pages that may make requests: `https://app.example`, or
+    /// `https://*.example.com` for all names of a domain.
+    ///
+    /// Pages of the server itself may always make them, and those of this machine, such as
+    /// `http://localhost:5173`, if the server listens on loopback.
+    public var allowedOrigins: [String] = []
     /// Whether the server may be reachable from other machines without TLS and a token.
     public var allowsInsecure = false
     /// The security rules of each database; by default everything is allowed.
@@ -174,8 +180,27 @@ extension ServerConfiguration {
         }
     }
 
-    var webAccess: WebAccess {
-        WebAccess(host: host, allowedHosts: allowedHosts, hasTLS: tls != nil)
+    /// The check of requests of web pages.
+    ///
+    /// - Throws: `invalidArgument` for an allowed origin that is none.
+    func webAccess() throws(LarderError) -> WebAccess {
+        var origins: [WebAccess.OriginPattern] = []
+        for text in allowedOrigins {
+            guard let origin = WebAccess.OriginPattern(text) else {
+                let reason =
+                    text == "*"
+                    ? "'*' would let every web page that a browser on this machine shows read and "
+                        + "change all data: allow"
+                    : "'\(text)' is not an origin of web pages: specify"
+                throw LarderError(
+                    .invalidArgument,
+                    "\(reason) https://app.example, with the port if it is not the usual one, or "
+                        + "https://*.example.com")
+            }
+            origins.append(origin)
+        }
+        return WebAccess(
+            host: host, allowedHosts: allowedHosts, allowedOrigins: origins, hasTLS: tls != nil)
     }
 }
 

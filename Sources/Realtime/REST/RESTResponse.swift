@@ -14,6 +14,8 @@ package struct RESTResponse: Sendable, Equatable {
     package var body: [UInt8] = []
     /// The body instead, if it is large.
     package private(set) var text: NodeText?
+    /// True if the request's token is refused, or what it asks to act as; false for other denials.
+    package private(set) var isTokenRefused = false
 
     init(_ status: Int) {
         self.status = status
@@ -46,6 +48,7 @@ package struct RESTResponse: Sendable, Equatable {
     init(_ error: RESTError) {
         self.init(
             error.status, json: .object([JSONMember("error", .string(error.message))]))
+        isTokenRefused = error.status == 401 && error != .denied
     }
 
     mutating func add(_ name: String, _ value: String) {

@@ -102,20 +102,20 @@ final class StreamOutputs: Sendable {
 
     /// Writes the outputs until the stream ends or its client leaves.
     ///
-    /// - Parameter began: called with the status of the response.
-    func write(to reply: any HTTPReply, _ began: (Int) -> Void) async {
+    /// - Parameter began: called with the response, or its head.
+    func write(to reply: any HTTPReply, _ began: (RESTResponse) -> Void) async {
         var hasBegun = false
         do throws(LarderError) {
             while let output = await next() {
                 switch output {
                 case .response(let response):
-                    began(response.status)
+                    began(response)
                     reply.begin(
                         HTTPResponseHead(response), bodyBytes: response.body.count)
                     return reply.end(response.body)
                 case .streamBegan(let head):
                     hasBegun = true
-                    began(head.status)
+                    began(head)
                     reply.begin(HTTPResponseHead(head), bodyBytes: nil)
                 case .streamData(let bytes): try await reply.write(bytes)
                 case .streamEnded: return reply.end([])

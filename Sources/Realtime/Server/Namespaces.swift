@@ -238,14 +238,9 @@ final class Namespaces: Sendable {
     }
 
     private static func makeDirectory(_ path: String) throws(LarderError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
+        if let reason = DataDirectory.create(path) {
             throw LarderError(
-                realtime: .unavailable, "the directory '\(path)' cannot be created: \(error)",
-                cause: error)
+                realtime: .unavailable, "the directory '\(path)' cannot be created: \(reason)")
         }
     }
 
@@ -286,10 +281,15 @@ final class Namespaces: Sendable {
         let unused = open.filter { $0.uses == 0 }
             .sorted { $0.lastUse < $1.lastUse }
             .filter { isOnDisk || !hasOwnRules($0.namespace) }
-        let candidate =
-            (isOnDisk ? unused.first { $0.lastUse <= latest } : nil)
-            ?? unused.first { $0.namespace.backend.tree(of: $0.namespace.name).isEmpty }
-        if let candidate, try close(candidate) { return }
+        if isOnDisk {
+            for idle in unused.prefix(while: { $0.lastUse <= latest }) where try close(idle) {
+                return
+            }
+        }
+        for empty in unused where empty.namespace.backend.tree(of: empty.namespace.name).isEmpty {
+            // Another one, if this one was taken into use meanwhile.
+            if try close(empty) { return }
+        }
         throw LarderError(
             realtime: .resourceExhausted,
             "the limit of \(limit) open namespaces \(whose) is reached and none can be closed: "

@@ -29,6 +29,7 @@ package final class RealtimeEndpoint: HTTPService {
     private let namespaces: Namespaces
     private let streams: EventStreams
     private let sessions = SessionCount()
+    private let refusals: AccessMonitor
     private let bodyFiles: BodyFiles
     /// Reads large bodies, one at a time.
     private let importers = WorkPool("larder.realtime.import", limit: 1)
@@ -40,6 +41,7 @@ package final class RealtimeEndpoint: HTTPService {
     package init(_ configuration: RealtimeServerConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
+        refusals = AccessMonitor(logger)
         namespaces = Namespaces(configuration)
         bodyFiles = BodyFiles(
             maxBytes: RESTService.maxWriteBytes, maxCount: configuration.largeBodies
@@ -147,6 +149,7 @@ package final class RealtimeEndpoint: HTTPService {
                 : try await namespaces.use(request.namespace)
             let response = await self.response(to: request, use.namespace)
             count(request.method, response.status)
+            noteRefusal(response.status, isOfToken: response.isTokenRefused)
             await send(response, reply)
         } catch {
             let response = HTTPResponse(error)
@@ -193,7 +196,18 @@ package final class RealtimeEndpoint: HTTPService {
             stream?.close()
             outputs.close()
         }
-        await outputs.write(to: reply) { count(request.method, $0) }
+        await outputs.write(to: reply) { head in
+            count(request.method, head.status)
+            noteRefusal(head.status, isOfToken: head.isTokenRefused)
+        }
+    }
+
+    private func noteRefusal(_ status: Int, isOfToken: Bool) {
+        guard status == 401 || status == 403 else { return }
+        refusals.note(
+            isOfToken ? .token : .rules,
+            isOfToken ? "the token is wrong or has expired" : "permission denied", over: .rest,
+            address: CallOrigin.current?.connection.address)
     }
 
     private func count(_ method: String, _ status: Int) {
@@ -213,9 +227,10 @@ package final class RealtimeEndpoint: HTTPService {
     package func webSocket(for request: HTTPRequest) async -> WebSocketOpening? {
         guard let (use, address) = try? await open(request) else { return nil }
         let host = request[field: "host"] ?? ""
-        return { [configuration, logger, sessions] loop in
+        return { [configuration, logger, sessions, refusals] loop in
             SocketSession(
-                use, address, host: host, configuration.session, logger, sessions, on: loop)
+                use, address, host: host, configuration.session, logger, sessions, refusals,
+                on: loop)
         }
     }
 

@@ -18,6 +18,7 @@ final class SocketSession: WebSocketSession {
     private let request: ConnectRequest
     private let logger: Logger
     private let count: SessionCount
+    private let refusals: AccessMonitor
     private let loop: any EventLoop
     /// The size of unsent events from which requests wait.
     private let room: Int
@@ -39,11 +40,12 @@ final class SocketSession: WebSocketSession {
     init(
         _ use: NamespaceUse, _ address: SessionAddress, host: String,
         _ configuration: SessionConfiguration, _ logger: Logger, _ count: SessionCount,
-        on loop: any EventLoop
+        _ refusals: AccessMonitor, on loop: any EventLoop
     ) {
         self.use = use
         self.logger = logger
         self.count = count
+        self.refusals = refusals
         self.loop = loop
         room = configuration.maxPendingBytesWhileReading
         request = address.request
@@ -71,8 +73,23 @@ final class SocketSession: WebSocketSession {
     }
 
     private func receiveEvents() {
-        for event in events.take() { perform(machine.received(event)) }
+        for event in events.take() {
+            if case .response(_, let response) = event { noteRefusal(response) }
+            perform(machine.received(event))
+        }
         wake()
+    }
+
+    private func noteRefusal(_ response: RealtimeResponse) {
+        let kind: AccessRefusal
+        switch response.status {
+        case .invalidToken, .expiredToken: kind = .token
+        case .permissionDenied: kind = .rules
+        default: return
+        }
+        refusals.note(
+            kind, response.reason ?? "permission denied", over: .websocket,
+            address: memory?.address)
     }
 
     func receive(_ text: [UInt8]) {

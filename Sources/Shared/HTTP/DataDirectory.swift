@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import LarderCore
 
 /// The directory of a server's databases, locked while the value lives.
@@ -44,16 +44,30 @@ package struct DataDirectory: ~Copyable {
             guard isDirectory.boolValue else { throw unusable(path, "it is not a directory") }
             return
         }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            let code = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-            throw unusable(
-                path,
-                "it cannot be created: " + (code.map { reason(CInt($0.code)) } ?? "\(error)"))
+        if let reason = create(path) { throw unusable(path, "it cannot be created: \(reason)") }
+    }
+
+    /// Creates a directory and those above it that do not exist; blocks on disk I/O.
+    ///
+    /// - Parameter mode: the permissions, of which the process's mask takes some; those of the owner
+    ///   alone by default.
+    /// - Returns: why it cannot be created, in words; nil if it exists now.
+    package static func create(_ path: String, mode: mode_t = 0o700) -> String? {
+        if mkdir(path, mode) == 0 { return nil }
+        var code = errno
+        let parent = (path as NSString).deletingLastPathComponent
+        if code == ENOENT, !parent.isEmpty, parent != path {
+            if let reason = create(parent, mode: mode) { return reason }
+            if mkdir(path, mode) == 0 { return nil }
+            code = errno
         }
+        var isDirectory: ObjCBool = false
+        if code == EEXIST, FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory),
+            isDirectory.boolValue
+        {
+            return nil
+        }
+        return reason(code)
     }
 
     private static func lock(_ descriptor: CInt, _ path: String) throws(LarderError) {

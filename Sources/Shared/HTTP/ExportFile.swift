@@ -40,12 +40,9 @@ package final class ExportFile {
         let url = URL(fileURLWithPath: path)
         folder = url.deletingLastPathComponent().path
         temporaryPath = "\(folder)/.\(url.lastPathComponent).tmp"
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true)
-        } catch {
+        if let reason = DataDirectory.create(folder, mode: 0o777) {
             throw LarderError(
-                .unavailable, "the directory '\(folder)' cannot be created: \(error)", cause: error,
+                .unavailable, "the directory '\(folder)' cannot be created: \(reason)",
                 domain: LarderError.sharedDomain)
         }
         descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)

@@ -56,11 +56,17 @@ extension HTTPService {
 package struct HTTPFront: Sendable {
     private let access: WebAccess
     private let services: [any HTTPService]
+    private let monitor: AccessMonitor?
 
-    /// - Parameter services: each request is served by the first one that serves it.
-    package init(_ access: WebAccess, _ services: [any HTTPService]) {
+    /// - Parameters:
+    ///   - services: each request is served by the first one that serves it.
+    ///   - monitor: is told of requests that are refused by `access`.
+    package init(
+        _ access: WebAccess, _ services: [any HTTPService], monitor: AccessMonitor? = nil
+    ) {
         self.access = access
         self.services = services
+        self.monitor = monitor
     }
 
     private func service(of request: HTTPRequest) -> (any HTTPService)? {
@@ -77,8 +83,13 @@ package struct HTTPFront: Sendable {
 
     /// Responds to a request.
     package func respond(to request: HTTPRequest, _ reply: any HTTPReply) async {
-        if let reason = access.refusal(of: request.web) {
-            return await reply.send(.failure(403, reason))
+        if let refusal = access.refusal(of: request.web) {
+            // A refused WebSocket is answered here, too.
+            monitor?.note(
+                refusal.kind, refusal.message,
+                over: request[field: "upgrade"] == nil ? .http : .websocket,
+                address: CallOrigin.current?.connection.address)
+            return await reply.send(.failure(403, refusal.message))
         }
         guard let service = service(of: request) else {
             return await reply.send(

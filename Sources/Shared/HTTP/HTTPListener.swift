@@ -64,6 +64,7 @@ package struct HTTPListener: Sendable {
                     guard connections.add(channel) else { throw ChannelError.eof }
                     let pipeline = channel.pipeline.syncOperations
                     if let tls {
+                        try pipeline.addHandler(PlainTextRefusal())
                         try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
                     }
                     try pipeline.addHandler(ProtocolSelector(http1: http1, http2: http2))

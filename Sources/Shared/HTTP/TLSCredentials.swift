@@ -59,21 +59,41 @@ package final class TLSCredentials: Sendable {
     private static func makeContext(
         _ certificatePath: String, _ keyPath: String, _ files: [Data]
     ) throws(LarderError) -> NIOSSLContext {
-        do {
+        let chain = try require(
+            "the certificate '\(certificatePath)' cannot be used: it is not in PEM form"
+        ) {
             let chain = try NIOSSLCertificate.fromPEMBytes(Array(files[0]))
-            let key = try NIOSSLPrivateKey(bytes: Array(files[1]), format: .pem)
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.cipherSuiteValues = ciphers
-            configuration.applicationProtocols = ["h2", "http/1.1"]
-            return try NIOSSLContext(configuration: configuration)
+            guard !chain.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            return chain
+        }
+        let key = try require(
+            "the private key '\(keyPath)' cannot be used: it is not in PEM form without a passphrase"
+        ) {
+            // Without a callback an encrypted key would be asked for at the terminal.
+            try NIOSSLPrivateKey(bytes: Array(files[1]), format: .pem) { $0([UInt8]()) }
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = ciphers
+        configuration.applicationProtocols = ["h2", "http/1.1"]
+        return try require(
+            "the private key '\(keyPath)' cannot be used: it does not belong to the certificate "
+                + "'\(certificatePath)'"
+        ) {
+            try NIOSSLContext(configuration: configuration)
+        }
+    }
+
+    /// Does a step of making a context; its failure is `invalidArgument` with a message.
+    private static func require<R>(
+        _ message: String, _ body: () throws -> R
+    ) throws(LarderError) -> R {
+        do {
+            return try body()
         } catch {
             throw LarderError(
-                .invalidArgument,
-                "the certificate '\(certificatePath)' or its key '\(keyPath)' cannot be used: "
-                    + "\(error)",
-                cause: error, domain: LarderError.sharedDomain)
+                .invalidArgument, message, cause: error, domain: LarderError.sharedDomain)
         }
     }
 }

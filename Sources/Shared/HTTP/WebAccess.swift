@@ -2,15 +2,18 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// Restricts requests of web pages to pages of the server itself and of configured hosts.
+/// Restricts requests of web pages to those of the server itself, of configured hosts and origins,
+/// and of this machine while no other machine can reach the server.
 ///
 /// Any page that a browser on this machine has loaded can send requests to the server. Two checks
-/// keep them out:
+/// keep foreign ones out:
 ///
 /// - `Host` must name this machine or a configured host. To its browser a page whose name an
 ///   attacker's DNS resolves to this machine ("DNS rebinding") has the same origin as the server;
 ///   only the name distinguishes it. With TLS the certificate does that check.
-/// - `Origin` and `Sec-Fetch-Site`, which browsers add, must not name another site.
+/// - `Origin` and `Sec-Fetch-Site`, which browsers add, must not name another site. A page of
+///   `http://localhost`, whatever its port, is served by this machine and may make requests to a
+///   server on loopback; beyond loopback it may be of any client's machine.
 ///
 /// Calls of gRPC are checked only if one of these two headers shows a browser: browsers cannot
 /// speak HTTP/2 without TLS, and other clients may reach the server under any name.
@@ -36,17 +39,21 @@ package struct WebAccess: Sendable {
     /// The configured names, the machine's name and the listening address.
     private let names: Set<String>
     private let allowed: Set<String>
+    private let allowedOrigins: [OriginPattern]
     private let isLoopback: Bool
     private let hasTLS: Bool
 
     /// - Parameters:
     ///   - host: the listening address.
     ///   - allowedHosts: further names of the server.
+    ///   - allowedOrigins: further origins of web pages.
     ///   - machine: the name of the machine.
     package init(
-        host: String, allowedHosts: [String], hasTLS: Bool, machine: String = WebAccess.machine()
+        host: String, allowedHosts: [String], allowedOrigins: [OriginPattern] = [], hasTLS: Bool,
+        machine: String = WebAccess.machine()
     ) {
         allowed = Set(allowedHosts.map(Self.normal))
+        self.allowedOrigins = allowedOrigins
         names = allowed.union([Self.normal(host), Self.normal(machine)])
         isLoopback = Self.isLoopback(host)
         self.hasTLS = hasTLS
@@ -67,20 +74,38 @@ package struct WebAccess: Sendable {
     }
 
     /// The reason to refuse a request; nil if it is admitted.
-    package func refusal(of request: Request) -> String? {
-        guard request.hosts.count <= 1 else { return "the request has several Host headers" }
+    package func refusal(of request: Request) -> Refusal? {
+        guard request.hosts.count <= 1 else {
+            return Refusal(.host, "the request has several Host headers")
+        }
         if let host = request.hosts.first, !admits(host: host) {
-            return "'\(host.prefix(200))' is not a name of this server: "
-                + "add it with larderd --allow-host"
+            return Refusal(
+                .host,
+                "'\(host.prefix(200))' is not a name of this server: "
+                    + "add it with larderd --allow-host")
         }
         if let origin = request.origin {
             guard admits(origin: origin, host: request.hosts.first) else {
-                return "requests from web pages of '\(origin.prefix(200))' are not allowed"
+                return Refusal(.origin, Self.message(refusedOrigin: String(origin.prefix(200))))
             }
         } else if let site = request.site, site != "same-origin", site != "none" {
-            return "requests from other web sites are not allowed"
+            return Refusal(
+                .origin,
+                "requests from other web sites are not allowed: a page of an origin that is added "
+                    + "with larderd --allow-origin may make them with fetch()")
         }
         return nil
+    }
+
+    private static func message(refusedOrigin origin: String) -> String {
+        guard origin != "null" else {
+            return
+                "requests from web pages without an origin ('null'), such as files and sandboxed "
+                + "frames, are not allowed: serve the page over HTTP, and add its origin with "
+                + "larderd --allow-origin unless it is of this machine"
+        }
+        return "requests from web pages of '\(origin)' are not allowed: "
+            + "add it with larderd --allow-origin"
     }
 
     private func admits(host: String) -> Bool {
@@ -94,16 +119,30 @@ package struct WebAccess: Sendable {
     }
 
     private func admits(origin: String, host: String?) -> Bool {
-        guard let end = origin.range(of: "://"),
-            let (name, port) = Self.split(String(origin[end.upperBound...]))
-        else { return false }
+        guard let (scheme, name, port) = Self.parts(ofOrigin: origin) else { return false }
         if allowed.contains(name) { return true }
-        let scheme = origin[..<end.lowerBound].lowercased()
+        if allowedOrigins.contains(where: { $0.admits(scheme, name, port) }) { return true }
+        if isLoopback, scheme == "http" || scheme == "https", Self.isLoopback(name) { return true }
         guard scheme == (hasTLS ? "https" : "http"), let own = host.flatMap(Self.split) else {
             return false
         }
-        let usual = hasTLS ? 443 : 80
+        let usual = Self.usualPort(scheme)
         return name == own.name && (port ?? usual) == (own.port ?? usual)
+    }
+
+    private static func usualPort(_ scheme: String) -> Int? {
+        ["http": 80, "https": 443][scheme]
+    }
+
+    /// The parts of an origin, with the scheme and the name in their forms for comparison; nil if it
+    /// is malformed.
+    private static func parts(ofOrigin origin: String) -> (
+        scheme: String, name: String, port: Int?
+    )? {
+        guard let end = origin.range(of: "://"), end.lowerBound > origin.startIndex,
+            let (name, port) = split(String(origin[end.upperBound...]))
+        else { return nil }
+        return (origin[..<end.lowerBound].lowercased(), name, port)
     }
 
     /// The name and the port of an authority; nil if it is malformed.
@@ -127,6 +166,58 @@ package struct WebAccess: Sendable {
     private static func normal(_ name: String) -> String {
         let name = name.lowercased()
         return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
+}
+
+// MARK: - Origins and refusals
+
+extension WebAccess {
+    /// The origins of pages that an operator allows: `https://app.example`,
+    /// `http://app.example:3000`, or with a name of `*` and the end of a domain,
+    /// `https://*.example.com`, all names below it.
+    package struct OriginPattern: Sendable {
+        private let scheme: String
+        /// The name; with ``isDomain`` the end of names, from its dot.
+        private let name: String
+        private let isDomain: Bool
+        private let port: Int?
+
+        /// Nil for text that is not an origin, such as `*` alone and `null`.
+        package init?(_ text: String) {
+            guard let (scheme, name, port) = WebAccess.parts(ofOrigin: text),
+                scheme.allSatisfy({
+                    $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0))
+                }),
+                !name.contains(where: { "/?#@ ".contains($0) })
+            else { return nil }
+            isDomain = name.hasPrefix("*.")
+            let rest = isDomain ? String(name.dropFirst()) : name
+            // A pattern of a whole top-level domain would be one of strangers.
+            guard !rest.contains("*"), !isDomain || rest.dropFirst().contains(".") else {
+                return nil
+            }
+            (self.scheme, self.name, self.port) = (
+                scheme, rest, port ?? WebAccess.usualPort(scheme)
+            )
+        }
+
+        fileprivate func admits(_ scheme: String, _ name: String, _ port: Int?) -> Bool {
+            scheme == self.scheme && (port ?? WebAccess.usualPort(scheme)) == self.port
+                && (isDomain
+                    ? name.hasSuffix(self.name) && name.count > self.name.count
+                    : name == self.name)
+        }
+    }
+
+    /// The reason to refuse a request.
+    package struct Refusal: Sendable {
+        package let kind: AccessRefusal
+        package let message: String
+
+        init(_ kind: AccessRefusal, _ message: String) {
+            self.kind = kind
+            self.message = message
+        }
     }
 }
 

@@ -19,6 +19,7 @@ enum EnvironmentArguments {
         [("host", .value)], [("port", .value)], [("data", .value), ("memory", .flag)],
         [("tls-certificate", .value)], [("tls-key", .value)],
         [("token", .value), ("token-file", .value)], [("allow-host", .list)],
+        [("allow-origin", .list)],
         [("insecure", .flag)], [("rules", .list)], [("auth-keys", .list)],
         [("auth-project", .value)], [("import", .value)], [("export-on-exit", .value)],
         [("memory-limit", .value)], [("max-document-bytes", .value)],
@@ -76,5 +77,55 @@ enum EnvironmentArguments {
         let value: String
 
         var description: String { "\(variable) is '\(value)': use true or false." }
+    }
+}
+
+// MARK: - Misspelt options
+
+extension EnvironmentArguments {
+    /// The message about the first argument that is no option, with the option that was probably
+    /// meant; nil if there is none.
+    ///
+    /// It precedes the checks of options with each other, which would speak of one as missing.
+    static func misspelling(in arguments: [String]) -> String? {
+        let kinds = Dictionary(
+            options.joined().map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        var rest = arguments[...]
+        while let argument = rest.popFirst(), argument != "--" {
+            guard argument.hasPrefix("--") else { continue }
+            let name = String(argument.dropFirst(2).prefix { $0 != "=" })
+            guard let kind = kinds[name] else {
+                if builtIn.contains(name) { continue }
+                let nearest = (names + builtIn).map { ($0, distance(name, $0)) }
+                    .min { $0.1 < $1.1 }
+                guard let (option, distance) = nearest, distance <= max(2, name.count / 3) else {
+                    return "Unknown option '--\(name)'."
+                }
+                return "Unknown option '--\(name)'. Did you mean '--\(option)'?"
+            }
+            if kind != .flag, !argument.contains("=") { _ = rest.popFirst() }
+        }
+        return nil
+    }
+
+    /// Options of the argument parser.
+    private static let builtIn = [
+        "help", "help-hidden", "version", "generate-completion-script", "experimental-dump-help",
+    ]
+
+    /// The number of characters to insert, remove or replace to make one text the other.
+    private static func distance(_ a: String, _ b: String) -> Int {
+        let (a, b) = (Array(a), Array(b))
+        var row = Array(0...b.count)
+        for (i, character) in a.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for j in b.indices {
+                let replaced = diagonal + (character == b[j] ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
+            }
+        }
+        return row[b.count]
     }
 }

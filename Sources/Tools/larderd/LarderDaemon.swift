@@ -31,7 +31,8 @@ struct LarderDaemon: AsyncParsableCommand {
             DELETE /emulator/v1/projects/P/databases/D/documents deletes all documents of a
             database. A request over HTTP is refused unless its Host header names this
             machine, its address or an --allow-host, and if it comes from a web page of
-            another site.
+            another site, unless that is an --allow-origin, or a page of localhost and the
+            server listens on loopback.
 
             Only one larderd can use a data directory at a time.
 
@@ -50,7 +51,7 @@ struct LarderDaemon: AsyncParsableCommand {
 
             Each option may also be an environment variable: LARDERD_TLS_KEY is --tls-key.
             The command line overrides the environment. Flags are true or false, the names
-            of LARDERD_ALLOW_HOST are separated by commas.
+            of LARDERD_ALLOW_HOST and LARDERD_ALLOW_ORIGIN are separated by commas.
 
             SIGHUP reads the certificate, its key, the token file, rules and keys of users
             again. SIGTERM, SIGINT and SIGQUIT shut it down gracefully, within ten seconds; an
@@ -113,6 +114,9 @@ struct LarderDaemon: AsyncParsableCommand {
         do {
             let arguments = try EnvironmentArguments.arguments(
                 Array(CommandLine.arguments.dropFirst()), ProcessInfo.processInfo.environment)
+            if let message = EnvironmentArguments.misspelling(in: arguments) {
+                exit(withError: ValidationError(message))
+            }
             await main(arguments)
         } catch {
             exit(withError: ValidationError("\(error)"))
@@ -169,7 +173,11 @@ struct LarderDaemon: AsyncParsableCommand {
             try await ServiceGroup(configuration: group).run()
         } catch let error as LarderError {
             var message = error.message
-            if error.kind == .failedPrecondition { message += SecurityOptions.advice }
+            // Exposure is checked first.
+            if error.kind == .failedPrecondition, !WebAccess.isLoopback(host), !security.isProtected
+            {
+                message += SecurityOptions.advice
+            }
             logger.error("\(message)")
             throw ExitCode(error.kind == .invalidArgument ? EX_USAGE : EXIT_FAILURE)
         }
@@ -184,6 +192,7 @@ struct LarderDaemon: AsyncParsableCommand {
         configuration.token = try security.readToken()
         configuration.allowsInsecure = security.insecure
         configuration.allowedHosts = security.allowedHosts
+        configuration.allowedOrigins = security.allowedOrigins
         limits.apply(to: &configuration.limits)
         try files.apply(to: &configuration, exported)
         return configuration

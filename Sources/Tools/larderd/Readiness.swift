@@ -32,15 +32,28 @@ struct Readiness: Service {
     private func report(_ port: Int) throws(LarderError) {
         let name = host.contains(":") ? "[\(host)]" : host
         if let file {
-            do {
-                try Data("\(name):\(port)\n".utf8)
-                    .write(to: URL(fileURLWithPath: file), options: .atomic)
-            } catch {
-                throw LarderError(.unavailable, "the file '\(file)' cannot be written: \(error)")
+            guard Self.write("\(name):\(port)\n", to: file) else {
+                let reason = String(cString: strerror(errno))
+                throw LarderError(.unavailable, "the file '\(file)' cannot be written: \(reason)")
             }
         }
         let status = "listens at \(name):\(port), \(summary)"
         try? FileHandle.standardOutput.write(contentsOf: Data("larderd \(status)\n".utf8))
         manager.report(.ready, status: status)
+    }
+
+    /// Replaces a file, so that no reader finds a part of its text.
+    ///
+    /// - Returns: false with `errno` if that fails.
+    private static func write(_ text: String, to path: String) -> Bool {
+        let temporary = "\(path).\(getpid())"
+        guard let stream = fopen(temporary, "we") else { return false }
+        let isWritten = fputs(text, stream) >= 0
+        // Writes what is buffered.
+        if fclose(stream) == 0, isWritten, rename(temporary, path) == 0 { return true }
+        let code = errno
+        unlink(temporary)
+        errno = code
+        return false
     }
 }

@@ -31,6 +31,15 @@ struct SecurityOptions: ParsableArguments {
             valueName: "name"))
     var allowedHosts: [String] = []
 
+    @Option(
+        name: .customLong("allow-origin"),
+        help: ArgumentHelp(
+            "A further origin of web pages that may make requests, such as https://app.example or "
+                + "https://*.example.com. Pages of this machine may if the server listens on "
+                + "loopback. Repeatable.",
+            valueName: "origin"))
+    var allowedOrigins: [String] = []
+
     @Flag(help: "Allow access from other machines without TLS and a token.")
     var insecure = false
 
@@ -58,6 +67,9 @@ struct SecurityOptions: ParsableArguments {
         guard let tlsCertificate, let tlsKey else { return nil }
         return .init(certificatePath: tlsCertificate, keyPath: tlsKey)
     }
+
+    /// True if other machines may reach the server.
+    var isProtected: Bool { insecure || tls != nil && (token != nil || tokenFile != nil) }
 
     func readToken() throws(LarderError) -> String? {
         guard let tokenFile else { return token }

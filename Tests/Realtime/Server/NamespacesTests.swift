@@ -114,6 +114,31 @@ struct NamespacesTests {
         try await namespaces.close()
     }
 
+    @Test("in memory the namespace without data that was idle for the longest time makes room")
+    func limitInMemory() async throws {
+        let namespaces = namespaces(.memory, limit: 3)
+        try await write("1", to: try await namespaces.use("filled"))
+        let used = try await namespaces.use("used")
+        for number in 0..<100 {
+            time.withLock { $0 += .seconds(1) }
+            _ = try await namespaces.use("empty\(number)")
+        }
+        #expect(namespaces.count == 3)
+        #expect(try namespaces.opened("empty99") != nil)
+        #expect(try namespaces.opened("filled").map(tree) == "1")
+        _ = consume used
+        // One whose data was deleted is like one that never had any.
+        try await write("null", to: try await namespaces.use("filled"))
+        for name in ["a", "b", "c"] {
+            time.withLock { $0 += .seconds(1) }
+            try await write("2", to: try await namespaces.use(name))
+        }
+        // Data in memory is never discarded.
+        let error = await #expect(throws: LarderError.self) { try await namespaces.use("d") }
+        #expect(error?.message.contains("--databases") == true)
+        try await namespaces.close()
+    }
+
     @Test("clients of one address open no more than their share, and make room only for each other")
     func limitPerAddress() async throws {
         let namespaces = namespaces(.memory, limit: 10, limitPerAddress: 2)

@@ -5,9 +5,13 @@ import Testing
 @Suite("Web access")
 struct WebAccessTests {
     private func access(
-        _ host: String = "127.0.0.1", allowed: [String] = [], hasTLS: Bool = false
+        _ host: String = "127.0.0.1", allowed: [String] = [], origins: [String] = [],
+        hasTLS: Bool = false
     ) -> WebAccess {
-        WebAccess(host: host, allowedHosts: allowed, hasTLS: hasTLS, machine: "kiosk")
+        WebAccess(
+            host: host, allowedHosts: allowed,
+            allowedOrigins: origins.compactMap(WebAccess.OriginPattern.init), hasTLS: hasTLS,
+            machine: "kiosk")
     }
 
     private func admits(
@@ -87,13 +91,83 @@ struct WebAccessTests {
     func otherPages(host: String?) {
         let access = access(allowed: ["app.example"])
         for origin in [
-            "http://evil.example", "http://localhost:3000", "https://localhost:8080", "null", "",
-            "http://", "file://", "http://app.example.evil", "http://localhost:8080@evil.example",
+            "http://evil.example", "null", "", "http://", "file://", "http://app.example.evil",
+            "http://localhost:8080@evil.example", "http://localhost.evil.example",
+            "http://127.0.0.1.evil.example", "http://10.0.0.1:8080", "ftp://localhost",
+            "://localhost", "localhost", "http://localhost:3000/", "http://[::2]:3000",
         ] {
             #expect(!admits(access, host: host, origin: origin), "\(origin)")
         }
         for site in ["cross-site", "same-site", "", "x"] {
             #expect(!admits(access, host: host, site: site), "\(site)")
+        }
+    }
+}
+
+extension WebAccessTests {
+    @Test(
+        "pages of this machine may make requests while the server listens on loopback only",
+        arguments: [
+            "http://localhost:3000", "https://localhost:8080", "http://127.0.0.1:5173",
+            "https://127.0.0.1", "http://[::1]:5173", "http://LOCALHOST:1",
+        ])
+    func localPages(origin: String) {
+        for (host, hasTLS) in [("127.0.0.1", false), ("localhost", true), ("::1", false)] {
+            let access = access(host, hasTLS: hasTLS)
+            #expect(admits(access, host: "localhost:8080", origin: origin, site: "same-site"))
+        }
+        // A rebound name, and a server that other machines reach.
+        #expect(!admits(access(), host: "evil.example:8080", origin: origin))
+        for host in ["0.0.0.0", "::", "10.0.0.1", "hub.example"] {
+            #expect(!admits(access(host), host: "10.0.0.1:8080", origin: origin), "\(host)")
+        }
+    }
+
+    @Test("pages of allowed origins may make requests, with their scheme and port only")
+    func allowedOrigins() {
+        let access = access(
+            "0.0.0.0",
+            origins: [
+                "https://app.example", "http://dev.example:3000", "https://*.example.com",
+                "capacitor://localhost",
+            ])
+        for origin in [
+            "https://app.example", "https://APP.example:443", "http://dev.example:3000",
+            "https://a.example.com", "https://a.b.example.com", "capacitor://localhost",
+        ] {
+            #expect(admits(access, host: "10.0.0.1:8080", origin: origin), "\(origin)")
+            #expect(!admits(access, host: "evil.example", origin: origin), "\(origin)")
+        }
+        for origin in [
+            "http://app.example", "https://app.example:8443", "http://dev.example",
+            "https://example.com", "https://.example.com", "https://evilexample.com",
+            "https://a.example.com.evil", "http://a.example.com", "http://localhost", "null",
+        ] {
+            #expect(!admits(access, host: "10.0.0.1:8080", origin: origin), "\(origin)")
+        }
+    }
+
+    @Test(
+        "what is no origin is refused as a pattern",
+        arguments: [
+            "*", "null", "", "app.example", "https://", "https://*", "https://*.com", "https://*.",
+            "https://a.*.example", "https://app.example/", "https://user@app.example", "://a",
+            "https://app.example:x", "https:// a",
+        ])
+    func patterns(text: String) {
+        #expect(WebAccess.OriginPattern(text) == nil)
+    }
+
+    @Test("a refusal names its kind and the option that allows it")
+    func reasons() throws {
+        let access = access()
+        let host = try #require(access.refusal(of: .init(hosts: ["evil.example"])))
+        #expect(host.kind == .host && host.message.contains("--allow-host"))
+        for origin in ["http://evil.example", "null"] {
+            let refusal = try #require(
+                access.refusal(of: .init(hosts: ["localhost"], origin: origin)))
+            #expect(refusal.kind == .origin && refusal.message.contains("'\(origin)'"))
+            #expect(refusal.message.contains("larderd --allow-origin"))
         }
     }
 }

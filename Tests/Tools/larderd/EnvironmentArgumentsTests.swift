@@ -24,6 +24,32 @@ struct EnvironmentArgumentsTests {
         #expect(Set(options).subtracting(["help", "version"]) == Set(EnvironmentArguments.names))
     }
 
+    @Test(
+        "a misspelt option is named, with the one that was probably meant",
+        arguments: [
+            (["--memroy"], "memory"), (["--memory", "--prot", "1"], "port"),
+            (["--data=d", "--tls-kye=k"], "tls-key"),
+            (["--data", "--x", "--allow-hosts"], "allow-host"),
+            (["--hlep"], "help"),
+        ])
+    func misspelling(arguments: [String], meant: String) throws {
+        let message = try #require(EnvironmentArguments.misspelling(in: arguments))
+        #expect(message.hasSuffix(". Did you mean '--\(meant)'?"))
+    }
+
+    @Test("what is no option is no misspelling")
+    func noMisspelling() {
+        for arguments in [
+            ["--memory", "--token", "--x"], ["--help"], ["--version"], ["--", "--x"], ["x", "-h"],
+            ["--data=--x"],
+        ] {
+            #expect(EnvironmentArguments.misspelling(in: arguments) == nil, "\(arguments)")
+        }
+        #expect(
+            EnvironmentArguments.misspelling(in: ["--something-else"])
+                == "Unknown option '--something-else'.")
+    }
+
     @Test("variables precede the command line")
     func order() throws {
         let environment = [

@@ -101,6 +101,10 @@ final class Call: HTTP2StreamHandler {
             }
             if isWhole { finishRequests() }
         } catch {
+            if let (kind, reason) = error.access {
+                context.monitor?.note(
+                    kind, reason, over: .grpc, address: connection.memory.address)
+            }
             sendTrailers(error.headers)
         }
     }

@@ -13,6 +13,8 @@ final class CallContext: Sendable {
     /// The token that clients must present; nil for none.
     let token: BearerToken?
     let access: WebAccess
+    /// Is told of refused access; nil for nothing.
+    let monitor: AccessMonitor?
     let limits: ServerConfiguration.Limits
     let ledger: MemoryLedger
     let admission: RequestAdmission
@@ -22,13 +24,14 @@ final class CallContext: Sendable {
     init(
         methods: [CallMethod], token: BearerToken?, access: WebAccess,
         limits: ServerConfiguration.Limits, ledger: MemoryLedger, executor: LoopExecutor,
-        connections: OpenConnections
+        connections: OpenConnections, monitor: AccessMonitor? = nil
     ) {
         self.methods = Dictionary(
             methods.map { ("/" + $0.descriptor.fullyQualifiedMethod, $0) },
             uniquingKeysWith: { _, last in last })
         self.token = token
         self.access = access
+        self.monitor = monitor
         self.limits = limits
         self.ledger = ledger
         admission = RequestAdmission(limit: ledger.limit / 2)

@@ -44,11 +44,11 @@ struct RequestHeaders {
             throw CallRefusal(
                 .invalidArgument, "a call must be a POST over http or https with a path")
         }
-        if web.isOfBrowser, let reason = access.refusal(of: web) {
-            throw CallRefusal(.permissionDenied, reason)
+        if web.isOfBrowser, let refusal = access.refusal(of: web) {
+            throw CallRefusal(.permissionDenied, refusal.message, refusal.kind)
         }
         guard isAdmitted || HealthService.paths.contains(path) else {
-            throw CallRefusal(.unauthenticated, "the bearer token is missing or wrong")
+            throw CallRefusal(.unauthenticated, "the bearer token is missing or wrong", .token)
         }
         self.path = path
         self.encoding = encoding == "identity" ? nil : encoding
@@ -77,17 +77,21 @@ struct RequestHeaders {
 struct CallRefusal: Error {
     /// The whole response.
     let headers: HPACKHeaders
+    /// The kind and the reason of refused access; nil for other refusals.
+    let access: (kind: AccessRefusal, reason: String)?
 
     init(_ error: RPCError) {
-        headers = ResponseHeaders.ending(error, hasBegun: false)
+        self.init(headers: ResponseHeaders.ending(error, hasBegun: false))
     }
 
-    init(_ code: RPCError.Code, _ message: String) {
-        self.init(RPCError(code: code, message: message))
+    init(_ code: RPCError.Code, _ message: String, _ kind: AccessRefusal? = nil) {
+        headers = ResponseHeaders.ending(RPCError(code: code, message: message), hasBegun: false)
+        access = kind.map { ($0, message) }
     }
 
     private init(headers: HPACKHeaders) {
         self.headers = headers
+        access = nil
     }
 
     /// The response to a request that is not gRPC.

@@ -14,6 +14,10 @@ struct WebAPI: HTTPService {
     let admin: AdminAPI
     let json: JSONAPI
     let token: BearerToken?
+    /// Is told of refused tokens; nil for nothing.
+    var monitor: AccessMonitor?
+
+    private static let tokenReason = "the bearer token is missing or wrong"
 
     var methods: String { "GET, POST, PATCH, DELETE" }
 
@@ -25,15 +29,21 @@ struct WebAPI: HTTPService {
     func respond(to request: HTTPRequest, _ reply: any HTTPReply) async {
         let isAuthorized = token?.admits(request[field: "authorization"]) ?? true
         guard request.path.hasPrefix(JSONPath.prefix) else {
-            return await reply.send(
-                await admin.response(to: request, isAuthorized: isAuthorized))
+            let response = await admin.response(to: request, isAuthorized: isAuthorized)
+            if response.status == 401 { noteRefusal(over: .http) }
+            return await reply.send(response)
         }
         guard isAuthorized else {
+            noteRefusal(over: .json)
             return await reply.send(
-                HTTPResponse(
-                    RPCError(
-                        code: .unauthenticated, message: "the bearer token is missing or wrong")))
+                HTTPResponse(RPCError(code: .unauthenticated, message: Self.tokenReason)))
         }
         await json.respond(to: request, reply)
+    }
+
+    private func noteRefusal(over transport: AccessMonitor.Transport) {
+        monitor?.note(
+            .token, Self.tokenReason, over: transport,
+            address: CallOrigin.current?.connection.address)
     }
 }

@@ -89,7 +89,7 @@ private final class FuzzedCalls {
         }
         let calls = CallContext(
             methods: [.request(request), .stream(stream)], token: nil,
-            access: ServerConfiguration(storage: .memory).webAccess, limits: limits,
+            access: try ServerConfiguration(storage: .memory).webAccess(), limits: limits,
             ledger: ledger, executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
             connections: connections)
         try HTTP2Connection.add(

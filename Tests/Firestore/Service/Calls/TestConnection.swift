@@ -74,7 +74,7 @@ final class TestConnection: Sendable {
         }
         let calls = CallContext(
             methods: served + methods, token: token,
-            access: ServerConfiguration(storage: .memory).webAccess, limits: limits,
+            access: try ServerConfiguration(storage: .memory).webAccess(), limits: limits,
             ledger: ledger, executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
             connections: OpenConnections())
         let (dam, ofConnection) = (dam, limits.ofConnection)

@@ -14,12 +14,11 @@ struct WebAPITests {
         _ method: String, _ target: String, token: String? = nil, allowed: [String] = [],
         _ fields: [HTTPRequest.Field] = []
     ) async -> CollectedReply {
-        var configuration = ServerConfiguration(storage: .memory)
-        configuration.allowedHosts = allowed
         let web = WebAPI(
             admin: AdminAPI(databases: test.databases, streams: StreamCount(limit: 1)),
             json: JSONAPI(calls: EncodedCalls(test.service)), token: BearerToken(token))
-        let front = HTTPFront(configuration.webAccess, [web])
+        let front = HTTPFront(
+            WebAccess(host: "127.0.0.1", allowedHosts: allowed, hasTLS: false), [web])
         let reply = CollectedReply()
         await front.respond(to: HTTPRequest(method: method, target: target, fields: fields), reply)
         #expect(reply.isWhole)
