@@ -99,7 +99,7 @@ public final class Server: Service {
                             metrics: metrics),
                         json: JSONAPI(calls: EncodedCalls(service)), token: token,
                         monitor: refusals)
-                ] + services, monitor: refusals),
+                ] + services, monitor: refusals, log: RequestLog(logger)),
             FaultMonitor(logger))
     }
 

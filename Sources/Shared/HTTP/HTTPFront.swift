@@ -57,16 +57,20 @@ package struct HTTPFront: Sendable {
     private let access: WebAccess
     private let services: [any HTTPService]
     private let monitor: AccessMonitor?
+    private let log: RequestLog?
 
     /// - Parameters:
     ///   - services: each request is served by the first one that serves it.
     ///   - monitor: is told of requests that are refused by `access`.
+    ///   - log: is told of each request.
     package init(
-        _ access: WebAccess, _ services: [any HTTPService], monitor: AccessMonitor? = nil
+        _ access: WebAccess, _ services: [any HTTPService], monitor: AccessMonitor? = nil,
+        log: RequestLog? = nil
     ) {
         self.access = access
         self.services = services
         self.monitor = monitor
+        self.log = log
     }
 
     private func service(of request: HTTPRequest) -> (any HTTPService)? {
@@ -83,6 +87,13 @@ package struct HTTPFront: Sendable {
 
     /// Responds to a request.
     package func respond(to request: HTTPRequest, _ reply: any HTTPReply) async {
+        guard let log, log.isOn else { return await answer(request, reply) }
+        let reply = LoggedReply(reply, to: request, log)
+        await answer(request, reply)
+        reply.finish()
+    }
+
+    private func answer(_ request: HTTPRequest, _ reply: any HTTPReply) async {
         if let refusal = access.refusal(of: request.web) {
             // A refused WebSocket is answered here, too.
             monitor?.note(

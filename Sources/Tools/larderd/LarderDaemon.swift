@@ -92,7 +92,8 @@ struct LarderDaemon: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The log level: trace, debug, info, notice, warning, error or critical.",
+            "The log level: trace, debug, info, notice, warning, error or critical; at info each "
+                + "request has a line.",
             valueName: "level"),
         transform: Logger.Level.init(argument:))
     var logLevel = Logger.Level.notice

@@ -1,5 +1,6 @@
 import LarderCore
 import LarderSharedTestSupport
+import Logging
 import Testing
 
 @testable import LarderHTTP
@@ -17,6 +18,23 @@ private struct NamedService: HTTPService {
         var response = HTTPResponse(status: 200, text: name)
         response.head.fields.append(("etag", "t"))
         await reply.send(response)
+    }
+}
+
+/// Keeps the lines of a logger, without times.
+private struct KeptLines: LogHandler {
+    let lines: Box<[String]>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let values = ["status", "bytes"].map { "\($0)=\(event.metadata?[$0] ?? "")" }
+        lines.withLock { $0.append(([event.message.description] + values).joined(separator: " ")) }
     }
 }
 
@@ -58,6 +76,25 @@ struct HTTPFrontTests {
         #expect(reply.head.withLock { $0?.status } == 404)
         #expect(front.bodyBytes(of: HTTPRequest(method: "GET", target: "/a/b")) == nil)
         #expect(front.bodyBytes(of: HTTPRequest(method: "GET", target: "/b")) == 1_000)
+    }
+
+    @Test("each request has a line at level info, without its query")
+    func log() async {
+        let lines = Box<[String]>([])
+        for level in [Logger.Level.info, .notice] {
+            var logger = Logger(label: "test") { _ in KeptLines(lines: lines) }
+            logger.logLevel = level
+            let front = HTTPFront(
+                WebAccess(host: "127.0.0.1", allowedHosts: [], hasTLS: false),
+                [NamedService(name: "small", prefix: "/a/")], log: RequestLog(logger))
+            for target in ["/a/b?auth=secret", "/none"] {
+                await front.respond(to: HTTPRequest(method: "GET", target: target), KeptReply())
+            }
+        }
+        #expect(
+            lines.withLock { $0 } == [
+                "GET /a/b status=200 bytes=5", "GET /none status=404 bytes=38",
+            ])
     }
 
     @Test("pages of allowed hosts may read responses, and ask what they may send")

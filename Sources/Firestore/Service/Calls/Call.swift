@@ -244,7 +244,8 @@ final class Call: HTTP2StreamHandler {
 
     private func serve(_ method: RequestMethod, _ headers: RequestHeaders, _ message: [UInt8]) {
         state = .serving(nil)
-        let monitored = method.monitor.begin(method.descriptor, headers.metadata)
+        let monitored = method.monitor.begin(
+            method.descriptor, headers.metadata, peer: connection.memory.address)
         let bound = NIOLoopBound(self, eventLoop: loop)
         let work: RequestMethod.Work
         do {

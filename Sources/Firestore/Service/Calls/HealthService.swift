@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderCore
 import LarderHTTP
 import NIOCore
 import SwiftProtobuf
@@ -132,7 +133,8 @@ private final class HealthWatch: OpenStream {
     init(_ service: HealthService, _ call: Call, _ headers: RequestHeaders) {
         self.service = service
         self.call = call
-        monitored = service.monitor.begin(HealthService.watch, headers.metadata)
+        monitored = service.monitor.begin(
+            HealthService.watch, headers.metadata, peer: call.origin.connection.address)
         changes = LoopEvents(call.loop)
         let bound = NIOLoopBound(self, eventLoop: call.loop)
         changes.listen { bound.value.takeChanges() }

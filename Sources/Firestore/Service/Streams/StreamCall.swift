@@ -93,7 +93,8 @@ private final class StreamCall<Stream: StreamHandler>: OpenStream {
         self.service = service
         self.call = call
         self.context = context
-        monitored = service.monitor.begin(Stream.method, headers.metadata)
+        monitored = service.monitor.begin(
+            Stream.method, headers.metadata, peer: call.origin.connection.address)
         events = LoopEvents(call.loop)
         do throws(LarderError) {
             try service.streams.add()
