@@ -289,6 +289,8 @@ soak-checks:
 		$(swift_test) --filter FuzzTests
 	@LARDER_SLOW_SECONDS=300 $(step) 'clients that take their responses slowly, 5 minutes each' \
 		Tests/Checks/interop.sh $(build)/release/larderd $(build)/interop -k slow_clients
+	@$(step) 'honest clients beside each kind of attack' \
+		Tests/Checks/interop.sh $(build)/release/larderd $(build)/interop -k attacks --full
 	@$(step) '1,000 clients that listen and write, 10 minutes' \
 		$(build)/release/WireBenchmark measure --only crowd --minutes 10 --strict \
 			--larderd $(build)/release/larderd

@@ -321,6 +321,7 @@ let package = Package(
             dependencies: [
                 "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
                 "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeRemote",
+                .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Realtime/Backend", swiftSettings: swiftSettings),
         // The REST interface of a backend and its event streams, without a transport.

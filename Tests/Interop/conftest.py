@@ -26,6 +26,12 @@ STOP_SECONDS = 60
 numbers = itertools.count(1)
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--full", action="store_true",
+        help="attacks at their whole size, on a release build alone on the machine")
+
+
 def pytest_collection_modifyitems(items):
     """Against another server tests that are known to differ are left out, each with its reason."""
     if "LARDERD" in os.environ:

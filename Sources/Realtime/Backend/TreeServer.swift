@@ -47,6 +47,8 @@ actor TreeServer {
     /// True if the turn has something to store or to deliver.
     private var needsDelivery = false
     private var isInSlice = false
+    /// When the work that is being done began.
+    private(set) var workStart = Duration.zero
     /// The ended sessions whose operations are being made, and whose clients wait for that.
     var endings: [String: Ending] = [:]
     /// True once the server is closed: what is not made of sessions' operations stays stored.
@@ -94,6 +96,7 @@ actor TreeServer {
         var now = scheduler.uptime
         let end = now + WaitingWork.sliceTime
         while now < end, let (client, work) = waiting.withLock({ $0.queue.next() }) {
+            workStart = now
             work.observer?.begin()
             work.body(self)
             work.observer?.end()
@@ -126,7 +129,15 @@ actor TreeServer {
         deliverLater(.event(event, channel))
     }
 
+    /// Sends the response to a request, behind what is to be sent before it.
     func respond(_ response: RealtimeResponse, to number: Int, of channel: Channel) {
+        if let session = sessions[channel], !session.unsent.isEmpty {
+            return session.unsent.add(response, to: number)
+        }
+        respondNow(response, to: number, of: channel)
+    }
+
+    func respondNow(_ response: RealtimeResponse, to number: Int, of channel: Channel) {
         let event = ConnectionEvent.response(number: number, response)
         channel.add(event)
         let delivery = Delivery.event(event, channel)

@@ -33,6 +33,8 @@ package final class RealtimeEndpoint: HTTPService {
     private let bodyFiles: BodyFiles
     /// Reads large bodies, one at a time.
     private let importers = WorkPool("larder.realtime.import", limit: 1)
+    /// Encode large messages of WebSockets.
+    private let encoders = WorkPool("larder.realtime.encode", limit: 2)
     private let keyReaders = WorkPool("larder.realtime.keys", limit: 1)
     /// Reads the files of keys again.
     private let refreshing = Mutex<Task<Void, Never>?>(nil)
@@ -227,9 +229,10 @@ package final class RealtimeEndpoint: HTTPService {
     package func webSocket(for request: HTTPRequest) async -> WebSocketOpening? {
         guard let (use, address) = try? await open(request) else { return nil }
         let host = request[field: "host"] ?? ""
-        return { [configuration, logger, sessions, refusals] loop in
+        return { [configuration, logger, sessions, refusals, encoders] loop in
             SocketSession(
                 use, address, host: host, configuration.session, logger, sessions, refusals,
+                encoders,
                 on: loop)
         }
     }

@@ -28,10 +28,13 @@ final class SocketSession: WebSocketSession {
     private var connection: BackendConnection?
     private var memory: MemoryAccount?
     private var wake: () -> Void = {}
+    /// Encodes large messages, which takes longer than other sockets of the loop should wait.
+    private let encoders: WorkPool
+    private var isEncoding = false
     /// Set while a message waits for memory.
     private var retry: Scheduled<Void>?
 
-    /// The size of messages that are encoded however much memory is in use.
+    /// The size of messages that are encoded on the event loop, however much memory is in use.
     private static let smallBytes = 64 << 10
     /// The time after which a message that waits for memory is tried again.
     private static let retryTime = TimeAmount.milliseconds(20)
@@ -40,8 +43,9 @@ final class SocketSession: WebSocketSession {
     init(
         _ use: NamespaceUse, _ address: SessionAddress, host: String,
         _ configuration: SessionConfiguration, _ logger: Logger, _ count: SessionCount,
-        _ refusals: AccessMonitor, on loop: any EventLoop
+        _ refusals: AccessMonitor, _ encoders: WorkPool, on loop: any EventLoop
     ) {
+        self.encoders = encoders
         self.use = use
         self.logger = logger
         self.count = count
@@ -101,8 +105,8 @@ final class SocketSession: WebSocketSession {
     }
 
     func next() -> WebSocketOutput? {
-        guard machine.nextBytes <= Self.smallBytes || memory?.isFull != true else {
-            waitForMemory()
+        if machine.nextBytes > Self.smallBytes {
+            encodeNext()
             return nil
         }
         while true {
@@ -113,6 +117,22 @@ final class SocketSession: WebSocketSession {
             case .perform(let actions): perform(actions)
             case .close: return .close
             case nil: return nil
+            }
+        }
+    }
+
+    /// Encodes the next message once there is memory, and goes on with it.
+    private func encodeNext() {
+        guard !isEncoding, let memory, let encode = machine.encoding else { return }
+        guard !memory.isFull else { return waitForMemory() }
+        isEncoding = true
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        encoders.perform(for: ObjectIdentifier(memory)) { [loop] in
+            // It has waited for its turn.
+            if !memory.isClosed, !memory.isFull { encode() }
+            loop.execute {
+                bound.value.isEncoding = false
+                bound.value.wake()
             }
         }
     }

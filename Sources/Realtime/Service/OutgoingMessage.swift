@@ -20,6 +20,10 @@ final class OutgoingMessage: Sendable {
     let estimatedBytes: Int
     private let content: Mutex<Content>
     private let charge: SharedCharge?
+    private let encoded = Atomic<Bool>(false)
+
+    /// True once ``frames`` takes no time.
+    var isEncoded: Bool { encoded.load(ordering: .acquiring) }
 
     /// - Parameter memory: an account of the ledger that the message is charged to.
     init(_ message: ServerMessage, estimatedBytes: Int, _ memory: MemoryAccount?) {
@@ -36,6 +40,7 @@ final class OutgoingMessage: Sendable {
             case .message(let message):
                 let frames = MessageFrames(message.text)
                 content = .frames(frames)
+                encoded.store(true, ordering: .releasing)
                 charge?.change(to: frames?.byteCount ?? 0)
                 return frames
             }

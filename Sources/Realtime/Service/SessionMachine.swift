@@ -107,7 +107,20 @@ package struct SessionMachine: ~Copyable, Sendable {
     package var keptBytes: Int { waitingBytes + (outgoing?.frames.byteCount ?? 0) }
 
     /// The estimated size of the next message; 0 if it is encoded already.
-    package var nextBytes: Int { outgoing == nil ? waiting.first?.message.estimatedBytes ?? 0 : 0 }
+    package var nextBytes: Int { unencoded?.estimatedBytes ?? 0 }
+
+    /// Encodes the next message, on any thread; nil if it is encoded already.
+    package var encoding: (@Sendable () -> Void)? {
+        guard let message = unencoded else { return nil }
+        return { _ = message.frames }
+    }
+
+    private var unencoded: OutgoingMessage? {
+        guard outgoing?.frames.isFinished != false, let message = waiting.first?.message,
+            !message.isEncoded
+        else { return nil }
+        return message
+    }
 
     /// Sets the account that messages are charged to.
     package mutating func charge(to memory: MemoryAccount) {

@@ -84,9 +84,14 @@ final class TestConnection {
 
     /// Sends a request, whose answer arrives.
     func enqueue(_ request: RealtimeRequest) {
+        sendLater(request)
+        backend.scheduler.drain()
+    }
+
+    /// Sends a request, which waits.
+    func sendLater(_ request: RealtimeRequest) {
         lastNumber += 1
         connection?.send(request, number: lastNumber)
-        backend.scheduler.drain()
     }
 
     /// Everything that has arrived since the last call.

@@ -13,6 +13,8 @@ final class BackendSession {
     /// Cancels the timer of the user's token.
     var cancelExpiration: (@Sendable () -> Void)?
     var listens: Set<ListenKey> = []
+    /// The windows that are to be sent, and the answers behind them.
+    var unsent = UnsentWindows()
     /// The writes to make when the session ends.
     var operations = SessionOperations()
     /// The stored records of these operations.

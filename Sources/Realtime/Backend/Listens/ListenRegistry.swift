@@ -15,12 +15,25 @@ final class ListenRegistry {
         }
     }
 
+    /// A session's listen.
+    final class Listener {
+        let session: BackendSession
+        let tag: Int?
+        /// True while a change of the window is to be sent, as ``UnsentWindows`` has it.
+        var isUnsent = false
+
+        fileprivate init(_ session: BackendSession, _ tag: Int?) {
+            self.session = session
+            self.tag = tag
+        }
+    }
+
     /// The listens to one query.
     final class Group {
         let parameters: QueryParameters
         fileprivate let number: UInt64
-        /// The listening sessions, with their tags, in the order in which the sessions began.
-        private(set) var listeners: [(session: BackendSession, tag: Int?)] = []
+        /// The listens, in the order in which their sessions began.
+        private(set) var listeners: [Listener] = []
 
         fileprivate init(_ parameters: QueryParameters, number: UInt64) {
             self.parameters = parameters
@@ -28,7 +41,7 @@ final class ListenRegistry {
         }
 
         fileprivate func insert(_ session: BackendSession, _ tag: Int?) {
-            listeners.insert((session, tag), at: position(of: session, tag))
+            listeners.insert(Listener(session, tag), at: position(of: session, tag))
         }
 
         fileprivate func remove(_ session: BackendSession, _ tag: Int?) {
@@ -36,7 +49,7 @@ final class ListenRegistry {
             guard position < listeners.count, listeners[position].session === session,
                 listeners[position].tag == tag
             else { return }
-            listeners.remove(at: position)
+            listeners.remove(at: position).isUnsent = false
         }
 
         /// The first position that is not before a listen.

@@ -108,7 +108,7 @@ extension TreeServer {
         }
     }
 
-    private func revoke(_ key: ListenKey, _ session: BackendSession) {
+    func revoke(_ key: ListenKey, _ session: BackendSession) {
         remove(key, of: session)
         send(.push(.listenRevoked(key.query.path, key.query.parameters)), to: session.channel)
     }

@@ -1,5 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
+import LarderRuntime
 
 extension TreeServer {
     /// Makes a client's write.
@@ -66,11 +67,20 @@ extension TreeServer {
         deliverLater(.answer(RealtimeResponse(.ok), completion))
     }
 
-    /// Replaces the tree and sends the change to all listens that it concerns.
+    /// Replaces the tree and sends the change to all listens that it concerns: at once, or in their
+    /// sessions' turns if many windows are to be computed.
     func replaceTree(with result: Node, after write: TreeWrite) {
-        let pushes = WritePushes(of: write, from: tree, to: result)
+        let end = workStart + WaitingWork.sliceTime
+        let pushes = WritePushes(of: write, from: tree, to: result) { [scheduler] in
+            scheduler.uptime > end
+        }
         setTree(result, after: write)
-        pushes.forEach(in: listens) { session, push in send(.push(push), to: session.channel) }
+        pushes.forEach(in: listens) { listener, delivery in
+            switch delivery {
+            case .push(let push): send(.push(push), to: listener.session.channel)
+            case .content(let query): sendLater(query, to: listener)
+            }
+        }
     }
 
     // MARK: Ends of connections
@@ -80,6 +90,12 @@ extension TreeServer {
         if let refusal = refusal(of: write) { return refusal }
         if let reason = session.operations.refusal(of: write) {
             return RealtimeResponse(.failed, reason: reason)
+        }
+        // What was registered stays when the session is relieved of it: it becomes data.
+        let bytes = write.values.reduce(0) { $0 + $1.node.estimatedSize }
+        if session.channel.memory?.mayKeep(bytes) == false {
+            return RealtimeResponse(
+                .unavailable, reason: "the server's memory is in use: try again")
         }
         let time = now
         let resolved = write.resolved(at: time, in: tree)

@@ -3,15 +3,30 @@ import LarderRealtimeRemote
 
 /// The pushes of a write to the listens that it affects: those on the way to a written path, and
 /// those below one.
+///
+/// The changes of windows are computed while there is time; later ones are left to their sessions.
 struct WritePushes {
+    /// What a listen is to receive.
+    enum Delivery {
+        case push(RealtimePush)
+        /// The present content of a query, when it is the turn of the session.
+        case content(QuerySpec)
+    }
+
+    typealias Receiver = (ListenRegistry.Listener, Delivery) -> Void
+
     private let write: TreeWrite
     private let old: Node
     private let new: Node
     /// The nodes that differ, by their paths from the root.
     private let changed: [PathValue]
+    private let isLate: () -> Bool
 
     /// The pushes of a write that turned a tree into another.
-    init(of write: TreeWrite, from old: Node, to new: Node) {
+    ///
+    /// - Parameter isLate: true once no more windows should be computed.
+    init(of write: TreeWrite, from old: Node, to new: Node, isLate: @escaping () -> Bool) {
+        self.isLate = isLate
         self.write = write
         self.old = old
         self.new = new
@@ -22,8 +37,8 @@ struct WritePushes {
         }
     }
 
-    /// Calls a closure with each push and its receiver, from the root down.
-    func forEach(in registry: ListenRegistry, _ body: (BackendSession, RealtimePush) -> Void) {
+    /// Calls a closure with each listen and what it receives, from the root down.
+    func forEach(in registry: ListenRegistry, _ body: Receiver) {
         guard !changed.isEmpty else { return }
         visit(Location(place: registry.root, path: .root, old: old, new: new), changed, body)
     }
@@ -41,14 +56,19 @@ struct WritePushes {
                     place: $0, path: path.child(key), old: old.child(key), new: new.child(key))
             }
         }
+
+        /// The children that differ, as ones that were replaced as a whole.
+        var changedChildren: [ChildKey: [PathValue]] {
+            var children: [ChildKey: [PathValue]] = [:]
+            Node.forEachChangedChild(from: old, to: new) { key, _, _ in children[key] = [] }
+            return children
+        }
     }
 
     /// Visits a location on the way to written paths.
     ///
     /// - Parameter values: the changed nodes, relative to the location.
-    private func visit(
-        _ location: Location, _ values: [PathValue], _ body: (BackendSession, RealtimePush) -> Void
-    ) {
+    private func visit(_ location: Location, _ values: [PathValue], _ body: Receiver) {
         if values.contains(where: \.path.isEmpty) { return visitWritten(location, body) }
         var byChild: [ChildKey: [PathValue]] = [:]
         for value in values {
@@ -71,17 +91,13 @@ struct WritePushes {
     }
 
     /// Visits a location at or below a written path.
-    private func visitWritten(_ location: Location, _ body: (BackendSession, RealtimePush) -> Void)
-    {
+    private func visitWritten(_ location: Location, _ body: Receiver) {
         guard location.old != location.new else { return }
+        lazy var children = location.changedChildren
         for group in location.place.orderedGroups {
             if group.parameters.loadsAllData {
                 send([PathValue(.root, location.new)], at: location.path, to: group, body)
                 continue
-            }
-            var children: [ChildKey: [PathValue]] = [:]
-            Node.forEachChangedChild(from: location.old, to: location.new) { key, _, _ in
-                children[key] = []
             }
             sendWindow(location, children, to: group, body)
         }
@@ -95,41 +111,47 @@ struct WritePushes {
     /// Sends the changed nodes below a location to listens that load all data: an update as an
     /// update of the written location.
     private func send(
-        _ values: [PathValue], at path: TreePath, to group: ListenRegistry.Group,
-        _ body: (BackendSession, RealtimePush) -> Void
+        _ values: [PathValue], at path: TreePath, to group: ListenRegistry.Group, _ body: Receiver
     ) {
         let depth = max(0, write.path.count - path.count)
         let base = depth > 0 ? write.path : path
-        for (session, tag) in group.listeners {
+        for listener in group.listeners {
             if values.count == 1 {
-                body(
-                    session,
-                    .overwrite(path.appending(values[0].path), values[0].node, tag: tag))
+                let path = path.appending(values[0].path)
+                body(listener, .push(.overwrite(path, values[0].node, tag: listener.tag)))
             } else {
                 let relative = values.map { PathValue($0.path.dropFirst(depth), $0.node) }
-                body(session, .merge(base, relative, tag: tag))
+                body(listener, .push(.merge(base, relative, tag: listener.tag)))
             }
         }
     }
 
-    /// Sends the changes of a window.
+    /// Sends the changes of a window, unless it is late.
+    ///
+    /// A listen whose whole window is to be sent receives no changes.
     ///
     /// - Parameter children: the changed children, each with the nodes that were written below it;
     ///   none for a child that was replaced as a whole.
     private func sendWindow(
         _ location: Location, _ children: [ChildKey: [PathValue]],
-        to group: ListenRegistry.Group, _ body: (BackendSession, RealtimePush) -> Void
+        to group: ListenRegistry.Group, _ body: Receiver
     ) {
-        guard !children.isEmpty else { return }
+        guard !children.isEmpty, group.listeners.contains(where: { !$0.isUnsent }) else { return }
+        let listeners = group.listeners.filter { !$0.isUnsent }
+        if isLate() {
+            let query = QuerySpec(location.path, group.parameters)
+            for listener in listeners { body(listener, .content(query)) }
+            return
+        }
         let values = WindowChanges(group.parameters, from: location.old, to: location.new)
             .values(changed: children)
         guard let first = values.first else { return }
-        for (session, tag) in group.listeners {
+        for listener in listeners {
             if values.count == 1 && first.path.count > 1 {
-                body(
-                    session, .overwrite(location.path.appending(first.path), first.node, tag: tag))
+                let path = location.path.appending(first.path)
+                body(listener, .push(.overwrite(path, first.node, tag: listener.tag)))
             } else {
-                body(session, .merge(location.path, values, tag: tag))
+                body(listener, .push(.merge(location.path, values, tag: listener.tag)))
             }
         }
     }

@@ -142,6 +142,12 @@ package final class MemoryAccount: Sendable {
         }
     }
 
+    /// True if bytes may be charged that relief does not release: less than half of the ledger is
+    /// held then, or little by the account.
+    package func mayKeep(_ bytes: Int) -> Bool {
+        ledger.heldBytes + bytes <= limit / 2 || heldBytes + bytes <= limit / 64
+    }
+
     /// True if the ledger exceeds its limit.
     package var isFull: Bool { ledger.heldBytes > ledger.limit }
 

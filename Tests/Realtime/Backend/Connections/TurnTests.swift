@@ -108,6 +108,26 @@ struct TurnTests {
         #expect(ledger.heldBytes == 0)
     }
 
+    @Test("clients register values for less than half of the memory, and small ones beyond that")
+    func registeredMemory() throws {
+        let ledger = MemoryLedger(limit: 16 << 20)
+        let accounts = (0..<2).map { _ in ledger.open { completion in completion() } }
+        defer { for account in accounts { account.close() } }
+        let (large, largeEvents) = connect(room: .max, accounts[0])
+        let (small, smallEvents) = connect(room: .max, accounts[1])
+        let value = Node(.string(String(repeating: "x", count: 1 << 20)))
+        for number in 1...12 {
+            large.send(.onDisconnectPut(TreePath("large/\(number)"), value), number: number)
+        }
+        small.send(.onDisconnectPut(TreePath("small"), Node(.integer(1))), number: 1)
+        backend.scheduler.drain()
+        let texts = largeEvents.withLock { $0.map(\.text) }
+        #expect(texts.filter { $0.hasSuffix(" ok") }.count == 7, "\(texts)")
+        #expect(texts.filter { $0.contains("unavailable") }.count == 5, "\(texts)")
+        #expect(smallEvents.withLock { $0.last?.text } == "1 ok")
+        #expect(ledger.heldBytes < 8 << 20 && ledger.reliefCount == 0)
+    }
+
     @Test("a query ends in the middle when its client has left, and is made whole later")
     func cancelled() throws {
         let children = (0..<20_000).map {

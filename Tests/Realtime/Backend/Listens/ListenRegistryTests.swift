@@ -51,7 +51,7 @@ struct ListenRegistryTests {
 
     private func listeners(
         of query: QuerySpec, in registry: ListenRegistry
-    ) -> [(session: BackendSession, tag: Int?)] {
+    ) -> [ListenRegistry.Listener] {
         var place = registry.root
         for key in query.path {
             guard let next = place.children[key] else { return [] }
