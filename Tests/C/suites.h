@@ -33,6 +33,7 @@
     SUITE(reader)                                                                                  \
     SUITE(process)                                                                                 \
     SUITE(wal)                                                                                     \
+    SUITE(format)                                                                                  \
     SUITE(wal_record)                                                                              \
     SUITE(wal_damage)                                                                              \
     SUITE(wal_pair)                                                                                \

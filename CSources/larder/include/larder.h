@@ -85,7 +85,7 @@ extern "C" {
 #define LARDER_VERSION_MINOR 2
 #define LARDER_VERSION_PATCH 0
 /* The newest on-disk format that this library reads and writes. */
-#define LARDER_FORMAT_VERSION 2
+#define LARDER_FORMAT_VERSION 3
 
 /* The library's version, e.g. "0.2.0"; static text. */
 LARDER_API const char *larder_version(void);

@@ -24,7 +24,7 @@ struct StoreStatisticsTests {
         #expect(full.totalBytes == categories.reduce(0) { $0 + $1.sizeBytes })
         #expect(full.documentCount == 50 && full.collectionCount == 1)
         #expect(full.totalBytes > before.totalBytes)
-        #expect(full.budgetBytes == nil && full.formatVersion == 2)
+        #expect(full.budgetBytes == nil && full.formatVersion == 3)
         try store.write { transaction in
             for number in 0..<50 { try transaction.remove(DocumentPath("c/\(number)")) }
         }

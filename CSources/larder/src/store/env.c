@@ -194,7 +194,7 @@ static int32_t open_files(larder_env *env, const char *directory, const larder_e
     if (status == LARDER_OK) status = larder__file_check_tail(env, error);
     if (status == LARDER_OK) status = larder__tables_prepare(env, error);
     if (status == LARDER_OK && is_logged) status = larder__wal_recover(env, error);
-    if (status == LARDER_OK && env->lacks_tables) status = larder__tables_add(env, error);
+    if (status == LARDER_OK) status = larder__tables_migrate(env, is_alone, error);
     return status;
 }
 

@@ -43,19 +43,42 @@ static int open_tables(larder_env *env, MDB_txn *txn, unsigned create) {
     return 0;
 }
 
-int32_t larder__tables_add(larder_env *env, larder_error *error) {
+int larder__format_write(const larder_env *env, MDB_txn *txn) {
+    uint8_t row[64];
+    MDB_val key = format_key(), value;
+    int code = larder__mdb_get(txn, env->dbis[LARDER__CATALOG], &key, &value);
+    if (code != 0) return code;
+    if (value.mv_size > sizeof row) return MDB_CORRUPTED;
+    memcpy(row, value.mv_data, value.mv_size);
+    larder__store32(row + LARDER__FORMAT_AT, LARDER_FORMAT_VERSION);
+    value.mv_data = row;
+    return larder__mdb_put(txn, env->dbis[LARDER__CATALOG], &key, &value, 0);
+}
+
+int32_t larder__tables_migrate(larder_env *env, bool is_alone, larder_error *error) {
     MDB_txn *txn;
-    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0)
+    bool only_reads = (env->flags & LARDER_OPEN_READ_ONLY) != 0;
+    if (env->lacks_tables && only_reads)
         return larder__fail(error, LARDER_E_READ_ONLY,
                             "an earlier version made the store: open it once for writing");
+    if (only_reads || (env->stored_format == LARDER_FORMAT_VERSION && !env->lacks_tables))
+        return LARDER_OK;
+    if (!is_alone)
+        return larder__fail(error, LARDER_E_LOCKED,
+                            "an earlier version made %s, and another process has it open: end that "
+                            "process, so that the store can be migrated",
+                            env->path);
     int code = larder__mdb_txn_begin(env->mdb, NULL, 0, &txn);
-    if (code != 0) return larder__fail_mdb(error, code, "adding tables");
+    if (code != 0) return larder__fail_mdb(error, code, "migrating the store");
     code = open_tables(env, txn, MDB_CREATE);
+    if (code == 0) code = larder__format_write(env, txn);
     if (code != 0) {
         larder__mdb_txn_abort(txn);
-        return larder__fail_mdb(error, code, "adding tables");
+        return larder__fail_mdb(error, code, "migrating the store");
     }
-    return larder__wal_commit_whole(env, txn, error);
+    int32_t status = larder__wal_commit_whole(env, txn, error);
+    if (status == LARDER_OK) env->stored_format = LARDER_FORMAT_VERSION;
+    return status;
 }
 
 static int32_t create_tables(larder_env *env, larder_error *error) {
@@ -78,7 +101,11 @@ static int32_t create_tables(larder_env *env, larder_error *error) {
     if (code == 0) {
         uint8_t format[sizeof FORMAT_MAGIC - 1 + 4];
         memcpy(format, FORMAT_MAGIC, sizeof FORMAT_MAGIC - 1);
-        larder__store32(format + LARDER__FORMAT_AT, LARDER__FORMAT_WITHOUT_LOG); /* wal_recover.c */
+        bool in_memory = (env->flags & LARDER_OPEN_IN_MEMORY) != 0;
+        larder__store32(format + LARDER__FORMAT_AT,
+                        in_memory
+                            ? LARDER_FORMAT_VERSION
+                            : LARDER__FORMAT_WITHOUT_LOG); /* until there is one (wal_recover.c) */
         MDB_val key = format_key(), value = {sizeof format, format};
         code = larder__mdb_put(txn, env->dbis[LARDER__CATALOG], &key, &value, 0);
     }

@@ -271,8 +271,11 @@ int32_t larder__options_check(const larder_env_options *options, larder_error *e
 int32_t larder__budget_check(int64_t budget_bytes, larder_error *error);
 /* With LMDB open: finds the tables, or makes those of a new store (env_tables.c). */
 int32_t larder__tables_prepare(larder_env *env, larder_error *error);
-/* Adds the tables that a store of an earlier version lacks; its log is empty by then. */
-int32_t larder__tables_add(larder_env *env, larder_error *error);
+/* Gives a store of an earlier version, in one commit, the tables that it lacks and this version's format
+ * number; its log is empty by then. E_LOCKED if another process has it open. */
+int32_t larder__tables_migrate(larder_env *env, bool is_alone, larder_error *error);
+/* Puts this version's format number into the format row. 0 or an error of LMDB. */
+int larder__format_write(const larder_env *env, MDB_txn *txn);
 /* The format of stores that have no log. */
 #define LARDER__FORMAT_WITHOUT_LOG 1
 /* Finds where the map is, while no transaction is open (env_tables.c). */

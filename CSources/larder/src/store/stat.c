@@ -64,7 +64,7 @@ int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat_out, larder_err
     s.evicted_bytes = atomic_load(&env->evicted_bytes);
     s.pinned_bytes = atomic_load(&env->pinned_bytes);
     s.reader_count = info.me_numreaders - larder__wal_reader_count(env);
-    s.format_version = LARDER_FORMAT_VERSION;
+    s.format_version = env->stored_format;
     *stat_out = s;
     return LARDER_OK;
 }

@@ -247,19 +247,9 @@ static int32_t apply_records(larder_env *env, larder_error *error) {
 
 static int32_t set_format(larder_env *env, larder_error *error) {
     MDB_txn *txn;
-    char kind = LARDER__KIND_FORMAT;
-    MDB_val key = {1, &kind}, value;
     int code = larder__mdb_txn_begin(env->mdb, NULL, 0, &txn);
     if (code == 0) {
-        uint8_t row[64];
-        code = larder__mdb_get(txn, env->dbis[LARDER__CATALOG], &key, &value);
-        if (code == 0 && value.mv_size > sizeof row) code = MDB_CORRUPTED;
-        if (code == 0) {
-            memcpy(row, value.mv_data, value.mv_size);
-            larder__store32(row + LARDER__FORMAT_AT, LARDER_FORMAT_VERSION);
-            value.mv_data = row;
-            code = larder__mdb_put(txn, env->dbis[LARDER__CATALOG], &key, &value, 0);
-        }
+        code = larder__format_write(env, txn);
         if (code == 0)
             code = larder__mdb_txn_commit(txn);
         else
