@@ -60,9 +60,6 @@ skip testThrowsAnErrorWhenGettingTheResultOfAnUnrequestedAggregation
 skip testAutoIndexCreationAfterFailsTermination
 # Dates are rounded to the nearest microsecond.
 skip testServerTimestampUserType
-# The coding key of an index is "0" here, not "Index 0".
-skip testNestedContainerCodingPaths
-skip testSuperEncoderCodingPaths
 # A document that nothing needs is gone as soon as its write is acknowledged, which is not promised here.
 skip testCannotGetDocumentWithMemoryEagerGCEnabled
 # Apple's tests are XCTest's, which SwiftPM finds by the index: with other flags, in a scratch path of

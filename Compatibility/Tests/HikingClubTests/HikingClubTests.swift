@@ -34,6 +34,9 @@ struct HikingClubTests {
 
         try await trails(db)
         try await errors(db)
+        try await notes(db)
+        let member: any AppMember = database
+        #expect(member.app != nil)
         try await room(database)
 
         try await db.terminate()
@@ -81,6 +84,22 @@ struct HikingClubTests {
         try await list(query, repository)
         try await repository.remove(["ridge", "wood"])
         #expect(try await repository.trail("ridge") == nil)
+    }
+
+    private func notes(_ db: Firestore) async throws {
+        let collection = db.collection("notes")
+        let double = NoteStoreDouble(collection)
+        #expect(Notes(store: double).add("at the ford") == "note 0")
+        let id = Notes(store: collection).add("at the hut")
+        #expect(try await Notes.all(in: collection) == [id])
+
+        let bundles: any BundleStore = db
+        _ = bundles.loadBundle(Data(), completion: nil)
+
+        let listener = ListenerDouble()
+        let registration: any ListenerRegistration = listener
+        registration.remove()
+        #expect(listener.isRemoved)
     }
 
     private func list(_ query: Query, _ repository: TrailRepository) async throws {
@@ -142,5 +161,33 @@ struct HikingClubTests {
         #expect(try await room.vote(for: "2026-12-01") == 1)
         #expect(try await room.vote(for: "2026-12-01") == 2)
         room.stop()
+    }
+}
+
+/// Counts notes instead of storing them.
+private final class NoteStoreDouble: NoteStore {
+    private let collection: CollectionReference
+    private var count = 0
+
+    init(_ collection: CollectionReference) {
+        self.collection = collection
+    }
+
+    func addDocument(data: [String: Any]) -> DocumentReference {
+        addDocument(data: data, completion: nil)
+    }
+
+    func addDocument(data: [String: Any], completion: ((Error?) -> Void)?) -> DocumentReference {
+        defer { count += 1 }
+        return collection.document("note \(count)")
+    }
+}
+
+private final class ListenerDouble: ListenerRegistration, @unchecked Sendable {
+    // Used by one test only.
+    private(set) var isRemoved = false
+
+    func remove() {
+        isRemoved = true
     }
 }

@@ -15,7 +15,7 @@ extension Firestore {
     /// The documents are not evicted until the database is terminated.
     @discardableResult
     public func loadBundle(_ bundleData: Data) -> LoadBundleTask {
-        loadBundle(from: BundleData(bundleData)) { _ in }
+        loadBundle(bundleData, completion: nil)
     }
 
     /// Loads a bundle and calls a closure on the callback queue when it is done.
@@ -25,9 +25,9 @@ extension Firestore {
     @discardableResult
     public func loadBundle(
         _ bundleData: Data,
-        completion: @escaping (LoadBundleTaskProgress?, (any Error)?) -> Void
+        completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
     ) -> LoadBundleTask {
-        loadBundle(from: BundleData(bundleData), callbackQueue.completion(completion))
+        loadBundle(from: BundleData(bundleData), finishing(completion))
     }
 
     /// Loads a bundle from a stream, which it opens, reads to the end and closes.
@@ -35,7 +35,7 @@ extension Firestore {
     /// See `loadBundle` of data. Do not use the stream meanwhile.
     @discardableResult
     public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
-        loadBundle(from: BundleStream(bundleStream)) { _ in }
+        loadBundle(bundleStream, completion: nil)
     }
 
     /// Loads a bundle from a stream and calls a closure on the callback queue when it is done.
@@ -44,9 +44,9 @@ extension Firestore {
     @discardableResult
     public func loadBundle(
         _ bundleStream: InputStream,
-        completion: @escaping (LoadBundleTaskProgress?, (any Error)?) -> Void
+        completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
     ) -> LoadBundleTask {
-        loadBundle(from: BundleStream(bundleStream), callbackQueue.completion(completion))
+        loadBundle(from: BundleStream(bundleStream), finishing(completion))
     }
 
     /// Loads a bundle and waits until it is done.
@@ -92,6 +92,14 @@ extension Firestore {
             logger.error("getQuery(named:): \(error.message)")
             return nil
         }
+    }
+
+    /// The completion of a load that calls a handler on the callback queue, if there is one.
+    private func finishing(
+        _ handler: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
+    ) -> Completion<LoadBundleTaskProgress> {
+        guard let handler else { return { _ in } }
+        return callbackQueue.completion(handler)
     }
 
     private func loadBundle(

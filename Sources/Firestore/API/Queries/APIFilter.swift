@@ -14,6 +14,11 @@ public final class Filter: Sendable {
         self.content = content
     }
 
+    /// A filter without conditions, which always matches.
+    public convenience init() {
+        self.init(.success(.and([])))
+    }
+
     /// Matches if all filters match; always matches without filters.
     public static func andFilter(_ filters: [Filter]) -> Filter {
         joined(filters) { .and($0) }

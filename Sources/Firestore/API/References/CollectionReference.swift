@@ -106,6 +106,16 @@ extension CollectionReference {
     ///
     /// Returns immediately; the document is visible to all later reads and listeners.
     ///
+    /// - Returns: the document's reference.
+    @discardableResult
+    public func addDocument(data: [String: Any]) -> DocumentReference {
+        addDocument(data: data, completion: nil)
+    }
+
+    /// Adds a document with a generated ID and calls a closure when the write is finished.
+    ///
+    /// Returns immediately; the document is visible to all later reads and listeners.
+    ///
     /// - Parameters:
     ///   - data: the document's fields.
     ///   - completion: called when the backend has accepted the document, which may never happen
@@ -113,7 +123,7 @@ extension CollectionReference {
     /// - Returns: the document's reference.
     @discardableResult
     public func addDocument(
-        data: [String: Any], completion: (((any Error)?) -> Void)? = nil
+        data: [String: Any], completion: (((any Error)?) -> Void)?
     ) -> DocumentReference {
         let document = document()
         document.setData(data, completion: completion)

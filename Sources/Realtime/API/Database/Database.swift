@@ -21,8 +21,8 @@ import Synchronization
 /// A database without a backend is offline: everything works on local data, and writes wait. A local
 /// database (``isLocal``) has no backend, and what it commits is final.
 public final class Database: Sendable {
-    /// The application object that owns the database.
-    public let app: FirebaseApp
+    /// The application object that owns the database; never nil. The type is that of Apple's SDK.
+    public let app: FirebaseApp?
 
     let connection: DatabaseConnection
     let observers = ObserverRegistry()

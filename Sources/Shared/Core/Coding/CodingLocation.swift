@@ -29,7 +29,7 @@ package struct CodingLocation {
 
     /// The path extended by an array index.
     func appending(position: Int) -> CodingLocation {
-        appending(PlainKey(intValue: position))
+        appending(PlainKey(position: position))
     }
 
     var path: [any CodingKey] {
@@ -57,6 +57,12 @@ package struct PlainKey: CodingKey {
     package init(intValue: Int) {
         stringValue = String(intValue)
         self.intValue = intValue
+    }
+
+    /// The key of an array's index, written as Apple's coders do.
+    init(position: Int) {
+        stringValue = "Index \(position)"
+        intValue = position
     }
 
     /// The key of a superclass's encoded data.

@@ -208,7 +208,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     }
 
     private mutating func below(_ type: Any.Type) throws -> ValueDecoding {
-        let key = PlainKey(intValue: currentIndex)
+        let key = PlainKey(position: currentIndex)
         return decoding.below(key, value: try element(type))
     }
 

@@ -87,7 +87,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     }
 
     private func below() -> ValueEncoding {
-        let key = PlainKey(intValue: count)
+        let key = PlainKey(position: count)
         return encoding.below(key, in: encoding.slot.appendedSlot())
     }
 

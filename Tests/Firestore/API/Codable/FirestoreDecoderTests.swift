@@ -93,14 +93,14 @@ struct FirestoreDecoderTests {
                 Outer.self, from: ["list": [["value": 1], ["value": "x"]]])
             Issue.record("nothing was thrown")
         } catch DecodingError.typeMismatch(_, let context) {
-            #expect(context.codingPath.map(\.stringValue) == ["list", "1", "value"])
+            #expect(context.codingPath.map(\.stringValue) == ["list", "Index 1", "value"])
         }
         do {
             _ = try FirestoreDecoder().decode(Outer.self, from: ["list": [["other": 1]]])
             Issue.record("nothing was thrown")
         } catch DecodingError.keyNotFound(let key, let context) {
             #expect(key.stringValue == "value")
-            #expect(context.codingPath.map(\.stringValue) == ["list", "0"])
+            #expect(context.codingPath.map(\.stringValue) == ["list", "Index 0"])
         }
         do {
             _ = try FirestoreDecoder().decode(Outer.self, from: ["list": NSNull()])
