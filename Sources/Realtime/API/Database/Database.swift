@@ -21,7 +21,7 @@ import Synchronization
 /// A database without a backend is offline: everything works on local data, and writes wait. A local
 /// database (``isLocal``) has no backend, and what it commits is final.
 public final class Database: Sendable {
-    /// The application object that owns the database; never nil. The type is that of Apple's SDK.
+    /// The application object that owns the database, as an optional like in Apple's SDK; never nil.
     public let app: FirebaseApp?
 
     let connection: DatabaseConnection
