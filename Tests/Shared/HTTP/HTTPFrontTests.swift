@@ -93,7 +93,7 @@ struct HTTPFrontTests {
         }
         #expect(
             lines.withLock { $0 } == [
-                "GET /a/b status=200 bytes=5", "GET /none status=404 bytes=38",
+                "GET /a/b status=200 bytes=5", "GET /none status=404 bytes=40",
             ])
     }
 
