@@ -7,8 +7,13 @@ import Testing
 @Suite("Backend: locks of transactions")
 struct DocumentLocksTests {
     private var table = DocumentLocks()
-    private let a = try! LockKey.document(DocumentPath("c/a"))
-    private let b = try! LockKey.document(DocumentPath("c/b"))
+    private let a: LockKey
+    private let b: LockKey
+
+    init() throws {
+        a = .document(try DocumentPath("c/a"))
+        b = .document(try DocumentPath("c/b"))
+    }
 
     private func id(_ number: UInt64) -> TransactionID { TransactionID(number: number) }
 
