@@ -269,9 +269,10 @@ final class TransactionRegistry: Sendable {
         if state.withLock({ $0.entries[id] == nil }) { locks.release([id]) }
     }
 
-    /// The reads of a transaction that holds locks on them, if a newer commit can take the place of
-    /// the pinned one: others have not changed what is locked, and further documents are better
-    /// read as they are now. Nil if that is not so.
+    /// The reads of a transaction for which a newer commit can take the place of the pinned one.
+    ///
+    /// Others have not changed what it has locked, and further documents are better read as they
+    /// are now. Nil if it holds no locks, or if it would take long to validate its reads.
     func renewableReads(of id: TransactionID) -> ReadSet? {
         guard !locks.hasLost(id) else { return nil }
         return state.withLock { state in
