@@ -486,7 +486,10 @@ let package = Package(
             cSettings: [.define("_GNU_SOURCE")]),
         // What tests of both databases share: clocks, schedulers, directories, random numbers.
         .target(
-            name: "LarderSharedTestSupport", dependencies: ["LarderCore", "LarderRuntime"],
+            name: "LarderSharedTestSupport",
+            dependencies: [
+                "LarderCore", "LarderRuntime", .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/TestSupport/Shared", swiftSettings: swiftSettings),
         // A TCP proxy that breaks the connections of tests.
         .target(

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import resource
 import select
 import shutil
@@ -892,3 +893,20 @@ def test_a_server_that_cannot_go_on_exports(tmp_path):
         capture_output=True, text=True, timeout=SECONDS)
     assert ended.returncode == 1 and "cannot be written" in ended.stderr
     assert json.loads((out / "database_export" / "demo.json").read_text()) == {"a": 1}
+
+
+def test_each_request_is_logged_at_level_info(start_server):
+    server = start_server("--memory", "--log-level", "info")
+    assert ask(server, "GET", "/a.json?ns=n&auth=secret-token")[0] == 401
+    assert ask(server, "GET", "/v1/projects/p/databases/d/documents/c/none")[0] == 404
+    with grpc.insecure_channel(server.address) as channel:
+        raw = FirestoreClient(transport=FirestoreGrpcTransport(channel=channel))
+        raw.list_collection_ids({"parent": "projects/p/databases/d/documents"})
+    log = pathlib.Path(server.log).read_text()
+    for line in [
+            r"peer=127\.0\.0\.1 status=401 \[LarderHTTP\] GET /a\.json\n",
+            r"status=404 \[LarderHTTP\] GET /v1/projects/p/databases/d/documents/c/none\n",
+            r"database=projects/p/databases/d ms=\d+ peer=127\.0\.0\.1 status=ok \[LarderHTTP\] "
+            r"ListCollectionIds\n"]:
+        assert len(re.findall(line, log)) == 1, log
+    assert "secret-token" not in log

@@ -140,11 +140,11 @@ extension Backend {
             isReadOnly: isReadOnly, asOf: asOf, after: former, for: client, at: core.clock())
     }
 
-    /// Waits until a transaction may read, and locks what it reads: commits of others wait until it
-    /// has ended, though not longer than five seconds.
+    /// Waits until a transaction may read, and locks what it reads.
     ///
-    /// Where transactions have conflicted lately, a transaction waits for the one before it. A
-    /// transaction that is read-only or reads in the past does not wait.
+    /// Commits of others then wait until the transaction has ended, or has let them wait for five
+    /// seconds. Where transactions have conflicted lately, a transaction waits for the one before
+    /// it. A transaction that is read-only or reads in the past does not wait.
     ///
     /// - Parameter completion: called exactly once, on any thread: with success at the
     ///   transaction's turn; with `aborted` if it is the youngest of a deadlock; with
@@ -204,7 +204,7 @@ extension Backend {
     }
 }
 
-/// What a transaction is about to read.
+/// The documents and queries of a read in a transaction.
 package struct ReadTargets: Sendable {
     let paths: [DocumentPath]
     let queries: [Query]

@@ -5,7 +5,6 @@ import LarderModel
 import LarderRemote
 import LarderWire
 import SwiftProtobuf
-import Synchronization
 
 /// The database of a call, with its names and credentials.
 struct DatabaseContext: Sendable {
@@ -100,91 +99,6 @@ struct DatabaseContext: Sendable {
             return try backend.beginTransaction(
                 readOnly: true, asOf: version, for: origin?.connection)
         }
-    }
-}
-
-// MARK: - Turns
-
-extension DatabaseContext {
-    /// The read time of a request; in a transaction that may write, at its turn to read.
-    ///
-    /// - Parameters:
-    ///   - decode: decodes what will be read, off the event loop.
-    /// - Throws: as ``ReadTime``; `aborted` in a deadlock; `cancelled` if the call ends.
-    func turn(
-        _ consistency: ConsistencySelector, on pool: WorkPool,
-        toRead decode: @escaping @Sendable (MessageCoder) throws(LarderError) -> ReadTargets
-    ) async throws(LarderError) -> ReadTime {
-        guard consistency.isOfTransaction else { return try ReadTime(consistency, self, coder()) }
-        // First, so that a malformed request begins no transaction.
-        let targets = try await pool.run { () throws(LarderError) in try decode(coder()) }
-        let time = try ReadTime(consistency, self, coder())
-        guard let transaction = time.transaction else { return time }
-        let wait = TurnWait()
-        let result = await withTaskCancellationHandler {
-            await withLoopContinuation { continuation in
-                wait.begin(
-                    { continuation.resume(returning: $0) },
-                    {
-                        backend.awaitTurn(
-                            of: transaction, toRead: targets, $0)
-                    })
-            }
-        } onCancel: {
-            wait.cancel()
-        }
-        try result.get()
-        return time
-    }
-}
-
-/// The wait of a call for its turn, which ends early if the call does.
-private final class TurnWait: Sendable {
-    typealias Completion = @Sendable (Result<Void, LarderError>) -> Void
-
-    private struct State {
-        var completion: Completion?
-        var end: (@Sendable () -> Void)?
-        var isCancelled = false
-    }
-
-    private let state = Mutex(State())
-
-    /// Begins to wait.
-    ///
-    /// - Parameters:
-    ///   - completion: called once.
-    ///   - begin: begins the wait and returns what ends it.
-    func begin(
-        _ completion: @escaping Completion,
-        _ begin: (@escaping Completion) -> (@Sendable () -> Void)?
-    ) {
-        state.withLock { $0.completion = completion }
-        let end = begin { self.complete($0) }
-        let isCancelled = state.withLock { state in
-            state.end = state.completion == nil ? nil : end
-            return state.isCancelled
-        }
-        if isCancelled { cancel() }
-    }
-
-    func cancel() {
-        let end = state.withLock { state in
-            defer { state.end = nil }
-            state.isCancelled = true
-            return state.end
-        }
-        guard let end else { return }
-        end()
-        complete(.failure(.clientHasLeft))
-    }
-
-    private func complete(_ result: Result<Void, LarderError>) {
-        let completion = state.withLock { state in
-            defer { state.completion = nil }
-            return state.completion
-        }
-        completion?(result)
     }
 }
 

@@ -232,8 +232,7 @@ package final class RealtimeEndpoint: HTTPService {
         return { [configuration, logger, sessions, refusals, encoders] loop in
             SocketSession(
                 use, address, host: host, configuration.session, logger, sessions, refusals,
-                encoders,
-                on: loop)
+                encoders, on: loop)
         }
     }
 

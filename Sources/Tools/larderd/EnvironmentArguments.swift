@@ -1,3 +1,5 @@
+import LarderCore
+
 /// Options from environment variables: `LARDERD_TLS_KEY` is `--tls-key`.
 ///
 /// The command line overrides the environment. Options that exclude each other are overridden
@@ -96,7 +98,7 @@ extension EnvironmentArguments {
             let name = String(argument.dropFirst(2).prefix { $0 != "=" })
             guard let kind = kinds[name] else {
                 if builtIn.contains(name) { continue }
-                let nearest = (names + builtIn).map { ($0, distance(name, $0)) }
+                let nearest = (names + builtIn).map { ($0, $0.editDistance(to: name)) }
                     .min { $0.1 < $1.1 }
                 guard let (option, distance) = nearest, distance <= max(2, name.count / 3) else {
                     return "Unknown option '--\(name)'."
@@ -112,20 +114,4 @@ extension EnvironmentArguments {
     private static let builtIn = [
         "help", "help-hidden", "version", "generate-completion-script", "experimental-dump-help",
     ]
-
-    /// The number of characters to insert, remove or replace to make one text the other.
-    private static func distance(_ a: String, _ b: String) -> Int {
-        let (a, b) = (Array(a), Array(b))
-        var row = Array(0...b.count)
-        for (i, character) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for j in b.indices {
-                let replaced = diagonal + (character == b[j] ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
-            }
-        }
-        return row[b.count]
-    }
 }

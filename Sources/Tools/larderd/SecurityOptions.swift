@@ -68,7 +68,7 @@ struct SecurityOptions: ParsableArguments {
         return .init(certificatePath: tlsCertificate, keyPath: tlsKey)
     }
 
-    /// True if other machines may reach the server.
+    /// True if the server may listen on other addresses than loopback.
     var isProtected: Bool { insecure || tls != nil && (token != nil || tokenFile != nil) }
 
     func readToken() throws(LarderError) -> String? {

@@ -87,26 +87,15 @@ struct ServerConfigurationTests {
             configuration.limits.connections = connections
             let lines = Box<[String]>([])
             _ = try Server(
-                configuration, logger: Logger(label: "test") { _ in Messages(lines: lines) })
+                configuration,
+                logger: Logger(label: "test") { _ in
+                    ClosureLog(.warning) { event in
+                        lines.withLock { $0.append("\(event.message)") }
+                    }
+                })
             #expect(
                 lines.withLock { $0.contains { $0.hasPrefix("the limit of open files") } }
                     == isWarned)
-        }
-    }
-
-    /// Keeps the messages that are logged.
-    private struct Messages: LogHandler {
-        let lines: Box<[String]>
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.warning
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            lines.withLock { $0.append("\(event.message)") }
         }
     }
 }

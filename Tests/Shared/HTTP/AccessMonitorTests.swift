@@ -5,22 +5,6 @@ import Testing
 
 @testable import LarderHTTP
 
-/// Keeps the lines of a logger.
-private struct KeptLog: LogHandler {
-    let lines: Box<[(level: Logger.Level, metadata: Logger.Metadata)]>
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        lines.withLock { $0.append((event.level, event.metadata ?? [:])) }
-    }
-}
-
 @Suite("Access monitor")
 struct AccessMonitorTests {
     private let lines = Box<[(level: Logger.Level, metadata: Logger.Metadata)]>([])
@@ -30,7 +14,11 @@ struct AccessMonitorTests {
         let lines = lines
         let time = time
         return AccessMonitor(
-            Logger(label: "test") { _ in KeptLog(lines: lines) },
+            Logger(label: "test") { _ in
+                ClosureLog { event in
+                    lines.withLock { $0.append((event.level, event.metadata ?? [:])) }
+                }
+            },
             metrics: NOOPMetricsHandler.instance
         ) { time.withLock { $0 } }
     }

@@ -21,23 +21,6 @@ private struct NamedService: HTTPService {
     }
 }
 
-/// Keeps the lines of a logger, without times.
-private struct KeptLines: LogHandler {
-    let lines: Box<[String]>
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let values = ["status", "bytes"].map { "\($0)=\(event.metadata?[$0] ?? "")" }
-        lines.withLock { $0.append(([event.message.description] + values).joined(separator: " ")) }
-    }
-}
-
 /// Keeps a small response.
 private final class KeptReply: HTTPReply {
     let head = Box<HTTPResponseHead?>(nil)
@@ -82,8 +65,14 @@ struct HTTPFrontTests {
     func log() async {
         let lines = Box<[String]>([])
         for level in [Logger.Level.info, .notice] {
-            var logger = Logger(label: "test") { _ in KeptLines(lines: lines) }
-            logger.logLevel = level
+            let logger = Logger(label: "test") { _ in
+                ClosureLog(level) { event in
+                    let values = ["status", "bytes"].map { "\($0)=\(event.metadata?[$0] ?? "")" }
+                    lines.withLock {
+                        $0.append("\(event.message) \(values.joined(separator: " "))")
+                    }
+                }
+            }
             let front = HTTPFront(
                 WebAccess(host: "127.0.0.1", allowedHosts: [], hasTLS: false),
                 [NamedService(name: "small", prefix: "/a/")], log: RequestLog(logger))

@@ -24,7 +24,7 @@ struct CommitGroup {
     private let floors: Floors
     private let builder: RecordBuilder
     private let database: DatabaseID
-    /// What refused transactions have read and others have changed.
+    /// The documents and queries whose changes caused transactions to be refused.
     var changedReads: [LockKey] = []
     /// Whether there is nothing to write.
     private(set) var isEmpty = true

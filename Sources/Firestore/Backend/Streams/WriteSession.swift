@@ -17,8 +17,9 @@ final class WriteSession {
     /// Whether its writes are still committed.
     private(set) var isOpen = true
 
-    /// Whether a commit waits for locks, and later ones for it.
+    /// True while a commit of the stream waits for locks.
     var isBlocked = false
+    /// The commits behind it.
     private var later: Deque<CommitRequest> = []
 
     init(rulesCheck: RulesCheck, _ handler: @escaping @Sendable (WriteEvent) -> Void) {

@@ -1,10 +1,10 @@
 import LarderModel
 import LarderQuery
 
-/// What transactions read and commits write: the unit for which they wait for each other.
+/// What can be locked: a document, or the results of a query.
 enum LockKey: Hashable, Sendable {
     case document(DocumentPath)
-    /// The results of a query, by the canonical ID of its target.
+    /// The canonical ID of a query.
     case query(String)
 
     init(_ query: Query) {
@@ -25,22 +25,23 @@ enum LockKey: Hashable, Sendable {
 /// ```
 ///
 /// Locks only prevent conflicts; a commit is correct because its reads are validated. So they may be
-/// taken away: from transactions that let others wait for ``patience``, or whose client has left,
-/// and from the youngest one in a deadlock. That one may still read, but not commit: clients repeat
-/// a transaction only if its commit is refused.
+/// taken away: from a transaction that has let others wait for ``patience`` without waiting itself,
+/// from one whose client has left, and from the youngest one in a deadlock. That one may still
+/// read, but not commit: clients repeat a transaction only if its commit is refused.
 struct DocumentLocks {
     /// Identifies a wait; earlier waits have smaller numbers.
     typealias WaitID = UInt64
 
-    /// What has become of a wait.
+    /// The outcome of a wait.
     struct Decision: Equatable {
         let wait: WaitID
-        /// True if a read holds its locks, or a commit may proceed, which is to be ended with
-        /// ``end(_:)``; false if the request is refused in favour of others.
+        /// True if the request may proceed; false if it is refused.
+        ///
+        /// A read that may proceed holds its locks. A commit is to be followed by ``end(_:)``.
         let isGranted: Bool
     }
 
-    /// The number of ticks after which a wait takes locks from others.
+    /// The number of ticks that a transaction may let others wait.
     static let patience = 20
     /// The number of ticks for which a key remains contended after the last conflict.
     static let contention = 40
@@ -76,18 +77,18 @@ struct DocumentLocks {
         let owner: TransactionID?
         let isCommit: Bool
         let begun: Int
-        /// True for a commit that is granted and not ended yet.
+        /// True for a commit that was granted, until ``end(_:)``.
         var isReady = false
     }
 
     private struct Owner {
-        /// The smaller, the older; that of a transaction's first attempt.
+        /// The number of the transaction's first attempt: the smaller, the older.
         let seniority: UInt64
         var keys: Set<LockKey> = []
         var waits: Set<WaitID> = []
-        /// Whether its locks were taken away.
+        /// True once its locks were taken away.
         var hasLost = false
-        /// Whether it is to be refused.
+        /// True if that was because of a deadlock: its commit is refused.
         var isVictim = false
     }
 
@@ -95,16 +96,18 @@ struct DocumentLocks {
     private var owners: [TransactionID: Owner] = [:]
     private var waits: [WaitID: Wait] = [:]
     private var contended: Set<LockKey> = []
+    /// The transactions that let others wait, with the tick since which they do.
+    private var blocking: [TransactionID: Int] = [:]
     private var now = 0
     private var lastID: WaitID = 0
     private var decisions: [Decision] = []
 
-    /// Whether nothing is held and nobody waits.
+    /// True if there are no locks, no waits and no contended keys.
     var isIdle: Bool { owners.isEmpty && waits.isEmpty && contended.isEmpty }
-    /// Whether ``tick(_:)`` has anything to do.
+    /// True if ``tick(_:)`` is to be called.
     var needsTicks: Bool { !waits.isEmpty || !contended.isEmpty }
 
-    /// Returns what has become of waits since the last call, in order.
+    /// Returns the outcomes of waits since the last call, in order.
     mutating func takeDecisions() -> [Decision] {
         defer { decisions = [] }
         return decisions
@@ -183,19 +186,26 @@ struct DocumentLocks {
         locks[key, default: Lock()].contendedUntil = now + Self.contention
     }
 
-    /// Lets time pass.
+    /// Counts a tick, and takes locks from transactions that let others wait for too long.
     ///
     /// - Parameter hasLeft: whether the client of a transaction has left.
     mutating func tick(_ hasLeft: (TransactionID) -> Bool) {
         now += 1
-        for (id, wait) in waits.sorted(by: { $0.key < $1.key }) where waits[id]?.isReady == false {
-            let isOver = wait.begun + Self.patience <= now
-            for key in wait.keys {
-                for holder in locks[key]?.holders ?? []
-                where holder != wait.owner && (isOver || hasLeft(holder)) {
-                    takeLocks(of: holder)
-                }
+        var blocking: [TransactionID: Int] = [:]
+        for wait in waits.values where !wait.isReady {
+            for holder in wait.keys.flatMap({ holders(blocking: wait, on: $0) })
+            where owners[holder]?.waits.isEmpty == true {
+                blocking[holder] = self.blocking[holder] ?? now - 1
             }
+            // Otherwise further reads could follow each other without an end.
+            if wait.isCommit, wait.begun + Self.patience / 2 <= now {
+                for key in wait.keys { noteConflict(key) }
+            }
+        }
+        self.blocking = blocking
+        for (id, since) in blocking.sorted(by: { $0.key.number < $1.key.number })
+        where since + Self.patience <= now || hasLeft(id) {
+            takeLocks(of: id)
         }
         for key in contended where (locks[key]?.contendedUntil ?? 0) <= now {
             contended.remove(key)
@@ -224,6 +234,14 @@ struct DocumentLocks {
         let first = lock.line.first { !passesGranted || waits[$0]?.isReady == false }
         if let first, first < position { return true }
         return !isCommit && others > 0
+    }
+
+    /// The transactions whose locks on a key a wait is for.
+    private func holders(blocking wait: Wait, on key: LockKey) -> [TransactionID] {
+        guard let lock = locks[key] else { return [] }
+        let isHolder = wait.owner.map(lock.holders.contains) ?? false
+        guard wait.isCommit || isContended(lock) && !isHolder else { return [] }
+        return lock.holders.filter { $0 != wait.owner }
     }
 
     private mutating func wait(_ wait: Wait) -> WaitID {
@@ -379,15 +397,10 @@ struct DocumentLocks {
     private func waitsAhead(of id: WaitID) -> [WaitID] {
         guard let wait = waits[id], !wait.isReady else { return [] }
         return wait.keys.flatMap { key -> [WaitID] in
-            guard let lock = locks[key] else { return [] }
-            let isHolder = wait.owner.map(lock.holders.contains) ?? false
-            var ahead: [WaitID] = []
-            if wait.isCommit || isContended(lock) && !isHolder {
-                for holder in lock.holders where holder != wait.owner {
-                    ahead += owners[holder]?.waits ?? []
-                }
-            }
-            if !isHolder, let position = lock.position(of: id), position > 0 {
+            var ahead = holders(blocking: wait, on: key).flatMap { owners[$0]?.waits ?? [] }
+            if let lock = locks[key], wait.owner.map(lock.holders.contains) != true,
+                let position = lock.position(of: id), position > 0
+            {
                 ahead.append(lock.line[position - 1])
             }
             return ahead

@@ -120,7 +120,7 @@ final class TransactionRegistry: Sendable {
     static let maxOpen = 20_000
 
     private let state: Mutex<State>
-    /// The locks of transactions that wait for each other.
+    /// The locks of transactions on what they have read.
     let locks: TransactionLocks
 
     /// Creates an empty registry.
@@ -363,6 +363,7 @@ final class TransactionRegistry: Sendable {
         if !writes { locks.release([id]) }
         // Concurrent reads would be missing from the validation.
         guard !writes || entry.readCount == 0 else {
+            locks.release([id])
             throw LarderError(.aborted, "a read of the transaction is in progress")
         }
         return writes || entry.snapshot == nil ? entry.reads : ReadSet()

@@ -11,11 +11,11 @@ import Tracing
 ///
 /// Metrics: the timer `larder_server_call_seconds` by `method` and the counter
 /// `larder_server_calls` by `method` and `code`; the gauges `larder_server_streams` and
-/// `larder_server_databases`, and the counter `larder_server_http2_faults`, are elsewhere. Calls over
-/// gRPC are logged at info level, those over HTTP are in the log of HTTP's requests; the reasons of
-/// refusals at debug level, and faults of the server as errors. Each call is a span with OpenTelemetry's attributes:
-/// `rpc.system`, `rpc.service`, `rpc.method`, `rpc.grpc.status_code` and, for the database,
-/// `db.namespace`.
+/// `larder_server_databases`, and the counter `larder_server_http2_faults`, are elsewhere. Calls
+/// over gRPC are logged at info level (those over HTTP by its front), the reasons of refusals at
+/// debug level, and faults of the server as errors. Each call is a span with OpenTelemetry's
+/// attributes: `rpc.system`, `rpc.service`, `rpc.method`, `rpc.grpc.status_code` and, for the
+/// database, `db.namespace`.
 final class CallMonitor: Sendable {
     private struct Meter: Sendable {
         let time: Metrics.Timer

@@ -13,7 +13,7 @@ extension FirestoreService {
     {
         let consistency = ConsistencySelector(request.consistencySelector)
         let database = try await readableDatabase(request.parent, consistency)
-        let time = try await database.turn(consistency, on: queries) {
+        let time = try await database.turn(consistency) {
             (coder) throws(LarderError) in
             ReadTargets(queries: [try coder.decode(request).selection.query])
         }

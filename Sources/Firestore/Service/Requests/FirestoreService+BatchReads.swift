@@ -17,7 +17,7 @@ extension FirestoreService {
         let consistency = ConsistencySelector(request.consistencySelector)
         let database = try await readableDatabase(request.database, consistency)
         let memory = CallOrigin.current?.memory
-        let time = try await database.turn(consistency, on: readers, toRead: Self.targets(request))
+        let time = try await database.turn(consistency, toRead: Self.targets(request))
         return pages { () throws(LarderError) in
             try FoundDocuments(request, database, time, memory)
         }

@@ -14,7 +14,7 @@ extension FirestoreService {
         let consistency = ConsistencySelector(request.consistencySelector)
         let database = try await readableDatabase(request.parent, consistency)
         let memory = CallOrigin.current?.memory
-        let time = try await database.turn(consistency, on: queries) {
+        let time = try await database.turn(consistency) {
             (coder) throws(LarderError) in
             // A request that is no query of a collection is refused below.
             ReadTargets(queries: [try? coder.decode(request).queryWithOffset].compactMap(\.self))

@@ -81,7 +81,7 @@ final class FirestoreService: Sendable {
     func read<R: Sendable>(_ read: InlineRead<R>) async throws(LarderError) -> R {
         if let result = try readInline(read) { return result }
         let database = try await readableDatabase(read.resource, read.consistency)
-        let time = try await database.turn(read.consistency, on: readers, toRead: read.targets)
+        let time = try await database.turn(read.consistency, toRead: read.targets)
         return try await readers.run { () throws(LarderError) in
             try read.body(database, database.coder(), time)
         }

@@ -54,7 +54,9 @@ struct CacheIndexTests {
     func loggedErrors() async throws {
         let lines = Recorder<String>()
         var configuration = FirestoreConfiguration.inMemory
-        configuration.logger = Logger(label: "test") { _ in RecordingLog(lines: lines) }
+        configuration.logger = Logger(label: "test") { _ in
+            ClosureLog(.warning) { lines.record("\($0.level): \($0.message)") }
+        }
         let db = try Firestore(configuration: configuration)
         // In a synchronous closure, which the asynchronous overloads are not chosen in.
         func call(_ body: () -> Void) { body() }

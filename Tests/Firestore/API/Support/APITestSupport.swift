@@ -5,7 +5,6 @@ import LarderBackend
 import LarderModel
 import LarderRemote
 import LarderTestSupport
-import Logging
 import Synchronization
 
 /// A database in memory.
@@ -50,22 +49,6 @@ final class Recorder<Element: Sendable>: Sendable {
             }
             if let elements { continuation.resume(returning: elements) }
         }
-    }
-}
-
-/// A log handler that gives each message with its level to a recorder.
-struct RecordingLog: LogHandler {
-    let lines: Recorder<String>
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.warning
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        lines.record("\(event.level): \(event.message)")
     }
 }
 

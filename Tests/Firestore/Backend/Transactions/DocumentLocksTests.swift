@@ -152,6 +152,51 @@ struct DocumentLocksTests {
         #expect(decided() == ([], [refused]))
     }
 
+    @Test("Whoever follows in a long line loses nothing, and neither does one that waits itself")
+    mutating func longLine() throws {
+        table.noteConflict(a)
+        _ = read(a, by: 1)
+        // Holds b while it waits for a.
+        _ = read(b, by: 2)
+        let second = try #require(read(a, by: 2))
+        let outside = try #require(commit(b, by: nil))
+        let third = try #require(read(a, by: 3))
+        tick(DocumentLocks.patience - 1)
+        table.release(id(1))
+        #expect(decided() == ([second], []))
+        tick(DocumentLocks.patience - 1)
+        #expect(decided() == ([], []))
+        tick(1)
+        #expect(Set(decided().granted) == [outside, third])
+        #expect(table.hasLost(id(2)) && !table.hasLost(id(3)))
+    }
+
+    @Test("Locks that nobody waits for are kept, whatever else a wait is for")
+    mutating func others() {
+        table.noteConflict(a)
+        _ = read(a, by: 1)
+        _ = read(b, by: 2)
+        let wait = table.read([a, b], by: id(3), seniority: 3)
+        #expect(wait != nil)
+        tick(DocumentLocks.patience)
+        #expect(table.hasLost(id(1)) && !table.hasLost(id(2)))
+    }
+
+    @Test("Reads that follow each other do not keep a commit waiting for ever")
+    mutating func starvation() throws {
+        _ = read(a, by: 1)
+        let outside = try #require(commit(a, by: nil))
+        var last: UInt64 = 1
+        while last < 3 * UInt64(DocumentLocks.patience), decided().granted.isEmpty {
+            tick(1)
+            _ = read(a, by: last + 1)
+            table.release(id(last))
+            last += 1
+        }
+        table.end(outside)
+        #expect(last < DocumentLocks.patience)
+    }
+
     @Test("One whose client has left loses its locks once others wait")
     mutating func departure() throws {
         _ = read(a, by: 1)

@@ -130,6 +130,21 @@ struct TransactionLocksTests {
             } == .unavailable)
     }
 
+    @Test("A commit during a read of its transaction is refused, and its locks are released")
+    func overlapping() throws {
+        let transaction = try backend.backend.beginTransaction()
+        _ = try read("c/a", in: transaction)
+        let registry = backend.backend.core.transactions
+        _ = try registry.beginRead(in: transaction, at: backend.backend.core.clock()) {
+            _ throws(LarderError) in
+            throw LarderError(.internal, "pinned already")
+        }
+        let write = try Mutation.set("c/x", ["n": 9])
+        #expect(code { _ = try backend.commit([write], in: transaction) } == .aborted)
+        enqueue(try .set("c/a", ["n": 7]))
+        #expect(answers.all.count == 1)
+    }
+
     @Test("A read-only transaction neither waits nor lets others wait")
     func readOnly() throws {
         let transaction = try backend.backend.beginTransaction(readOnly: true)

@@ -8,23 +8,6 @@ import Testing
 
 @Suite("An application that only writes", .timeLimit(.minutes(10)))
 struct UnsentWritesTests {
-    /// Keeps the warnings that it is given.
-    private struct Warnings: LogHandler {
-        let lines: Awaited<[String]>
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.warning
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let line = "\(event.message)"
-            lines.change { $0.append(line) }
-        }
-    }
-
     @Test("a wrong token is reported by the network state, the write and one line in the log")
     func wrongToken() async throws {
         let server = try await WireServer.started()
@@ -40,7 +23,12 @@ struct UnsentWritesTests {
         configuration.project = "p"
         configuration.backend = cloud.connection
         configuration.callbackQueue = DispatchQueue(label: "client")
-        configuration.logger = Logger(label: "test") { _ in Warnings(lines: lines) }
+        configuration.logger = Logger(label: "test") { _ in
+            ClosureLog(.warning) { event in
+                let line = "\(event.message)"
+                lines.change { $0.append(line) }
+            }
+        }
         let db = try Firestore(configuration: configuration)
         let write = db.document("c/x").enqueueSetData(["n": 1])
         for try await writes in db.pendingWriteUpdates {

@@ -70,7 +70,12 @@ struct UnauthenticatedTests {
     @Test("never writes the token to a log")
     func logs() async throws {
         let lines = Awaited<[String]>([])
-        var logger = Logger(label: "test") { _ in RecordingHandler(lines: lines) }
+        var logger = Logger(label: "test") { _ in
+            ClosureLog { event in
+                let line = "\(event.level) \(event.message) \(event.metadata ?? [:])"
+                lines.change { $0.append(line) }
+            }
+        }
         logger.logLevel = .trace
         let server = try await TestServer.started()
         server.setGate { _ in throw RPCError(code: .unauthenticated, message: "no") }
@@ -86,22 +91,5 @@ struct UnauthenticatedTests {
         #expect(!lines.value.isEmpty && !told.contains("hunter2"))
         await cloud.close()
         try await server.close()
-    }
-}
-
-/// Keeps what is logged.
-private struct RecordingHandler: LogHandler {
-    let lines: Awaited<[String]>
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let line = "\(event.level) \(event.message) \(event.metadata ?? [:])"
-        lines.change { $0.append(line) }
     }
 }
