@@ -451,6 +451,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         let change = unsentBytes - chargedBytes
         chargedBytes = unsentBytes
         memory?.change(by: change)
+        memory?.backlog.change(by: change)
     }
 
     /// Schedules the next check, unless one is scheduled.

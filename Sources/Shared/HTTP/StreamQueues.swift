@@ -1,10 +1,9 @@
 import DequeModule
+import LarderCore
 import NIOHTTP2
 
 /// The streams of a connection whose work waits, in order.
 struct TurnQueue {
-    /// The unsent bytes of responses from which the connection's work waits.
-    private static let maxUnsentBytes = 4 << 20
     private static let maxRunning = 32
 
     /// The amount of work in progress.
@@ -23,7 +22,7 @@ struct TurnQueue {
     }
 
     private func isOpen(_ unsentBytes: Int) -> Bool {
-        unsentBytes < Self.maxUnsentBytes && running < Self.maxRunning
+        unsentBytes < ResponseBacklog.maxBytes && running < Self.maxRunning
     }
 }
 

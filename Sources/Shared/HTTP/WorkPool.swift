@@ -45,23 +45,44 @@ package final class WorkPool: Sendable {
         if let thread { start(thread) }
     }
 
+    /// Produces a response, or a part of one, on a thread of the pool, once the client of the
+    /// connection is not behind; returns immediately.
+    package func produce(for origin: CallOrigin?, _ work: @escaping @Sendable () -> Void) {
+        perform(for: origin?.client) { [self] in
+            if let origin, origin.connection.backlog.waits({ self.produce(for: origin, work) }) {
+                return
+            }
+            work()
+        }
+    }
+
     /// Runs a closure on a thread of the pool and returns its result.
     ///
-    /// - Parameter isCancelled: set when the task is cancelled; work that has not begun by then is
-    ///   skipped. Another caller may set it for a further reason.
+    ///
+    /// - Parameters:
+    ///   - awaitsClient: whether the work is begun only while the client of the task's connection is
+    ///     not behind.
+    ///   - isCancelled: set when the task is cancelled; work that has not begun by then is skipped.
+    ///     Another caller may set it for a further reason.
     /// - Throws: the closure's error; `cancelled` for skipped work.
     package func run<R: Sendable>(
-        isCancelled: AtomicFlag = AtomicFlag(),
+        awaitsClient: Bool = false, isCancelled: AtomicFlag = AtomicFlag(),
         _ work: @escaping @Sendable () throws(LarderError) -> R
     ) async throws(LarderError) -> R {
         let result: Result<R, LarderError> = await withTaskCancellationHandler {
             await withLoopContinuation { continuation in
-                perform(for: CallOrigin.current?.client) {
+                let origin = CallOrigin.current
+                let work: @Sendable () -> Void = {
                     continuation.resume(
                         returning: Result { () throws(LarderError) in
                             guard !isCancelled.isSet else { throw .clientHasLeft }
                             return try work()
                         })
+                }
+                if awaitsClient {
+                    produce(for: origin, work)
+                } else {
+                    perform(for: origin?.client, work)
                 }
             }
         } onCancel: {

@@ -56,6 +56,55 @@ struct WorkPoolTests {
         #expect(await task.value == .cancelled && !isDone.withLock { $0 })
     }
 
+    @Test("responses of a connection wait without a thread while its client is behind")
+    func backlog() async throws {
+        let pool = WorkPool("test", limit: 1)
+        let account = MemoryLedger(limit: .max).open { $0() }
+        let origin = CallOrigin(account, account.open())
+        let page = ResponseBacklog.maxBytes / 4
+        let produced = Box(0)
+        for _ in 0..<10 {
+            pool.produce(for: origin) {
+                produced.withLock { $0 += 1 }
+                origin.memory.backlog.change(by: page)
+            }
+        }
+        /// The number of pages, once all work that may run has run.
+        func count() async throws -> Int {
+            try await CallOrigin.$current.withValue(origin) {
+                try await pool.run { () throws(LarderError) in produced.withLock { $0 } }
+            }
+        }
+        #expect(try await count() == 4)
+        account.backlog.change(by: -page)
+        #expect(try await count() == 5)
+        account.backlog.change(by: -2 * page)
+        #expect(try await count() == 7)
+        account.backlog.change(by: -4 * page)
+        #expect(try await count() == 10)
+    }
+
+    @Test("a task that waits for its client goes on as soon as the client has taken enough")
+    func awaitedClient() async throws {
+        let pool = WorkPool("test", limit: 1)
+        let account = MemoryLedger(limit: .max).open { $0() }
+        account.backlog.change(by: ResponseBacklog.maxBytes)
+        let isDone = Box(false)
+        let task = Task {
+            try await CallOrigin.$current.withValue(CallOrigin(account, account)) {
+                try await pool.run(awaitsClient: true) { () throws(LarderError) in
+                    isDone.withLock { $0 = true }
+                }
+            }
+        }
+        // The work of other clients, and of the connection itself, does not wait.
+        try await pool.run { () throws(LarderError) in }
+        #expect(!isDone.withLock { $0 })
+        account.backlog.change(by: -1)
+        try await task.value
+        #expect(isDone.withLock { $0 })
+    }
+
     /// Objects that identify clients.
     private final class Owner: Sendable {}
 

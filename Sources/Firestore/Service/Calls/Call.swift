@@ -260,6 +260,7 @@ final class Call: HTTP2StreamHandler {
             return refuse(monitored.failed(error))
         }
         connection.beganWork()
+        let backlog = connection.memory.backlog
         let task = context.serve(origin) { [loop] in
             let result: Result<RequestMethod.Answer, any Error>
             do {
@@ -267,7 +268,17 @@ final class Call: HTTP2StreamHandler {
             } catch {
                 result = .failure(error)
             }
-            loop.executeOrRun { bound.value.answer(monitored, result) }
+            let bytes =
+                if case .success(.messages(let messages)) = result {
+                    ResponsePage(messages: messages).bytes
+                } else {
+                    0
+                }
+            backlog.change(by: bytes)
+            loop.executeOrRun {
+                bound.value.answer(monitored, result)
+                backlog.change(by: -bytes)
+            }
         }
         if case .serving = state { state = .serving(task) }
     }
@@ -320,13 +331,16 @@ final class Call: HTTP2StreamHandler {
 
     private func request(_ pages: PagedResponse) {
         let bound = NIOLoopBound(self, eventLoop: loop)
-        pages.next(for: origin.client) { [loop] page in
+        pages.next(for: origin) { [loop] page in
             loop.execute { bound.value.sendPage(page) }
         }
     }
 
     private func sendPage(_ page: Result<ResponsePage, LarderError>) {
-        defer { connection.endedWork() }
+        defer {
+            if case .success(let page) = page { connection.memory.backlog.change(by: -page.bytes) }
+            connection.endedWork()
+        }
         guard case .paging(let pages, let monitored) = state else { return }
         switch page {
         case .failure(let error):

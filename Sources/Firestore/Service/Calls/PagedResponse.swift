@@ -8,6 +8,9 @@ import Synchronization
 struct ResponsePage: Sendable {
     var messages: [[UInt8]] = []
     var isLast = true
+
+    /// The size of the messages.
+    var bytes: Int { messages.reduce(0) { $0 + $1.count } }
 }
 
 /// Produces the pages of a response, one after the other on threads that may block.
@@ -56,17 +59,22 @@ final class PagedResponse: @unchecked Sendable {
         close()
     }
 
-    /// Produces the next page.
+    /// Produces the next page, once the client of the connection is not behind.
     ///
     /// - Parameters:
-    ///   - client: waits in turn with other clients.
-    ///   - completion: called with the page, on a thread of the pool.
+    ///   - origin: the call, whose connection waits in turn with others.
+    ///   - completion: called with the page, on a thread of the pool. The page is a part of the
+    ///     connection's backlog: whoever sends it takes it out.
     func next(
-        for client: WorkPool.Client?,
+        for origin: CallOrigin?,
         _ completion: @escaping @Sendable (Result<ResponsePage, LarderError>) -> Void
     ) {
-        pool.perform(for: client) { [self] in
-            completion(Result { () throws(LarderError) in try next() })
+        pool.produce(for: origin) { [self] in
+            let page = Result { () throws(LarderError) in try next() }
+            if let origin, case .success(let page) = page {
+                origin.connection.backlog.change(by: page.bytes)
+            }
+            completion(page)
         }
     }
 

@@ -60,7 +60,7 @@ final class FirestoreService: Sendable {
         _ body: @escaping @Sendable (DatabaseContext, MessageCoder) throws(LarderError) -> R
     ) async throws(LarderError) -> R {
         let database = try await readableDatabase(resource, consistency)
-        return try await readers.run { () throws(LarderError) in
+        return try await readers.run(awaitsClient: true) { () throws(LarderError) in
             try body(database, database.coder())
         }
     }
@@ -82,7 +82,7 @@ final class FirestoreService: Sendable {
         if let result = try readInline(read) { return result }
         let database = try await readableDatabase(read.resource, read.consistency)
         let time = try await database.turn(read.consistency, toRead: read.targets)
-        return try await readers.run { () throws(LarderError) in
+        return try await readers.run(awaitsClient: true) { () throws(LarderError) in
             try read.body(database, database.coder(), time)
         }
     }

@@ -50,12 +50,14 @@ struct EncodedCalls: Sendable {
             pages.unpin()
         }
         defer { unpinning.cancel() }
+        let origin = CallOrigin.current
         while true {
             let page: Result<ResponsePage, LarderError> = await withCheckedContinuation {
                 continuation in
-                pages.next(for: CallOrigin.current?.client) { continuation.resume(returning: $0) }
+                pages.next(for: origin) { continuation.resume(returning: $0) }
             }
             let part = try page.get()
+            defer { origin?.connection.backlog.change(by: -part.bytes) }
             try await give(part.messages)
             if part.isLast { return }
         }

@@ -97,6 +97,8 @@ package final class MemoryAccount: Sendable {
 
     /// The address of the client that holds the memory; empty if it has none.
     package let address: String
+    /// The responses of the connection that its client has not taken.
+    package let backlog: ResponseBacklog
     fileprivate let owner: Owner
     private let held = Atomic<Int>(0)
     /// The bytes of shared memory that the holder keeps.
@@ -109,6 +111,8 @@ package final class MemoryAccount: Sendable {
     fileprivate init(_ owner: Owner, _ address: String) {
         self.owner = owner
         self.address = address
+        backlog =
+            if case .account(let account) = owner { account.backlog } else { ResponseBacklog() }
     }
 
     deinit {

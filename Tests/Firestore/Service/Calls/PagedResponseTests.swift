@@ -128,6 +128,33 @@ struct PagedResponseTests {
         #expect(await test.databases.close().isEmpty)
     }
 
+    /// Pages of a MiB.
+    private final class LargePages: PageSource {
+        var cursor: DocumentCursor? { nil }
+
+        func next(maxBytes: Int) throws(LarderError) -> ResponsePage {
+            ResponsePage(messages: [[UInt8](repeating: 7, count: 1 << 20)], isLast: false)
+        }
+    }
+
+    @Test("Pages of many responses to a client that takes none are not produced all at once")
+    func unread() async throws {
+        let pool = WorkPool("test", limit: 1)
+        let account = MemoryLedger(limit: .max).open { $0() }
+        let origin = CallOrigin(account, account.open())
+        let produced = Box(0)
+        let responses = (0..<10).map { _ in
+            PagedResponse(on: pool, maxBytes: 1) { () throws(LarderError) in LargePages() }
+        }
+        for response in responses {
+            response.next(for: origin) { _ in produced.withLock { $0 += 1 } }
+        }
+        try await CallOrigin.$current.withValue(origin) {
+            try await pool.run { () throws(LarderError) in }
+        }
+        #expect(produced.withLock { $0 } == ResponseBacklog.maxBytes >> 20)
+    }
+
     @Test("An error before the first page is the whole response")
     func refused() async throws {
         let client = try await TestConnection(test.service.methods)
