@@ -1020,7 +1020,7 @@ LARDER_API int32_t larder_index_scan_entry(const larder_scan *scan, larder_bytes
 
 LARDER_API int32_t larder_set_create(const larder_txn *txn, larder_set **set, larder_error *error);
 LARDER_API void larder_set_close(larder_set *set);
-/* Adds what the scan still gives (best opened with KEYS_ONLY); doubles count once. */
+/* Adds the scan's remaining documents (best opened with KEYS_ONLY); duplicates are ignored. */
 LARDER_API int32_t larder_set_add_scan(larder_set *set, larder_scan *scan, larder_error *error);
 /* Keeps what is also in other / adds what is in other. Of one transaction. */
 LARDER_API int32_t larder_set_intersect(larder_set *set, larder_set *other, larder_error *error);

@@ -190,7 +190,7 @@ extension IndexScan {
 extension ProvidedOrder {
     fileprivate var text: String {
         if isComplete { return ", in order" }
-        if lacksDocumentIDOnly { return ", in order but the name" }
+        if lacksDocumentIDOnly { return ", sorted, ties unsorted" }
         switch orderCount {
         case 0: return ""
         case 1: return ", in order of 1 field"

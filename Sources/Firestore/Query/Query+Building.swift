@@ -130,11 +130,11 @@ extension Query {
     package func bound(at values: [Value], isInclusive: Bool, in database: DatabaseID)
         throws(LarderError) -> Bound
     {
-        guard !values.isEmpty else { throw .invalidArgument("a start or an end needs values") }
+        guard !values.isEmpty else { throw .invalidArgument("a cursor needs at least one value") }
         guard values.count <= explicitOrders.count else {
             throw .invalidArgument(
-                "a start or an end has \(values.count) values; the query has "
-                    + "\(explicitOrders.count) order(by:)")
+                "a cursor needs at most one value for each order(by:): "
+                    + "it has \(values.count), the query \(explicitOrders.count)")
         }
         var resolved: [Value] = []
         for (value, order) in zip(values, explicitOrders) {

@@ -52,7 +52,7 @@ public final class RealtimeBackend: Sendable {
         self.servers = Mutex(servers)
     }
 
-    /// Ends all connections, makes the writes that were left for their ends, and closes the files.
+    /// Ends all connections, applies the writes that were left for their ends, and closes the files.
     ///
     /// Later connections are refused with `unavailable`.
     public func close() async throws(LarderError) {

@@ -64,7 +64,7 @@ actor TreeServer {
     /// A server of a stored tree, or of one in memory.
     ///
     /// - Parameters:
-    ///   - sessions: the sessions of an earlier run of the server; their last writes are made before
+    ///   - sessions: the sessions of an earlier run of the server; their last writes are applied before
     ///     any other work.
     ///   - madeWrites: the writes of an earlier run that may arrive again.
     init(

@@ -3,7 +3,7 @@ package struct SessionConfiguration: Sendable {
     /// The longest message of a client, in bytes: a write of 16 MiB, and what is around it.
     package var maxMessageBytes = 17 << 20
 
-    /// What may wait behind the message that is being sent, in bytes, before one more is added.
+    /// The maximum of queued outgoing bytes beside the message that is being sent.
     ///
     /// A client that takes less is disconnected, and is brought up to date when it connects again.
     package var maxPendingBytes = 64 << 20

@@ -6,7 +6,7 @@ import LarderRealtimeModel
 /// Bytes that are no node are an error, never a trap.
 struct NodeReader {
     static let priorityFlag: UInt8 = 0x10
-    /// Nesting beyond this is no node.
+    /// The maximum nesting depth.
     private static let maximumDepth = 100
 
     private let bytes: UnsafeRawBufferPointer
@@ -209,7 +209,7 @@ struct NodeReader {
         return Int(size)
     }
 
-    /// Text behind its size.
+    /// Reads a length-prefixed string.
     mutating func readText() throws(LarderError) -> String {
         let size = try readSize()
         defer { offset += size }

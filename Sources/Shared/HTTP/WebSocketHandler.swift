@@ -19,7 +19,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     static let frameBytes = 64 << 10
     /// Frames are written together, up to so many bytes.
     private static let flushBytes = 64 << 10
-    /// The change from which the account is charged.
+    /// The minimum change in bytes before the account is updated.
     private static let chargeStep = 4 << 10
     /// The time that a client has to answer the end.
     private static let patience = TimeAmount.seconds(5)
@@ -148,7 +148,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             receive(opcode, message, isLast: frame.fin)
         case .ping:
             session.receiveOther()
-            // A client that sends pings without reading the answers is not answered.
+            // Pings of a client that does not read are ignored.
             if isWritable { add(.pong, frame.unmaskedData.readableBytesView) }
         case .pong: session.receiveOther()
         case .connectionClose: receiveEnd(frame.unmaskedData)

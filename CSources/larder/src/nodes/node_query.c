@@ -207,7 +207,7 @@ static int32_t note_use(larder_txn *txn, uint64_t tree, uint64_t id, bool is_log
                             is_logged, 0, error);
 }
 
-/* A sweep under the query's id, which was evicted: what it has yet to do another one does. */
+/* The evicted query of this id had a sweep: its remaining work is continued by another sweep. */
 static int32_t replace_sweep(larder_txn *txn, uint64_t tree, uint64_t id,
                              const larder__query_row *old, larder_error *error) {
     larder__buffer path = {.allocator = &txn->env->allocator};

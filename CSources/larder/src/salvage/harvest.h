@@ -77,7 +77,7 @@ typedef struct larder__harvest {
     uint8_t *seen;                     /* a bit a page: a tree leads to it, and it is whole */
     larder__buffer tails;              /* uint64_t each: places in the file behind large values */
     uint64_t base_commit, last_commit; /* of the base; with the log's */
-    bool has_base;                     /* there is one: what it has not lost is known */
+    bool has_base;                     /* a base snapshot exists; its intact key ranges are known */
     bool is_base_last;                 /* and no later one can have been lost */
     larder__lost_keys lost[LARDER__TABLE_COUNT];
     uint64_t base_next_batch; /* the id after the last of the base; 0: not known */

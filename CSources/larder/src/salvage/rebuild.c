@@ -188,7 +188,7 @@ static int32_t put_overlay(larder__rebuild *r, larder_bytes key, larder_bytes va
 
 /* ---- targets ---- */
 
-/* What a target has to be told again is all of it, where a part may be missing. */
+/* A possibly incomplete target is resynchronised from scratch. */
 static bool is_known_whole(const larder__rebuild *r) {
     static const larder__table tables[] = {LARDER__CATALOG, LARDER__DOCUMENTS, LARDER__TARGETS,
                                            LARDER__TARGET_DOCUMENTS};

@@ -65,7 +65,7 @@ static void on_assert(MDB_env *env, const char *message) {
 static void on_signal(int number, siginfo_t *info, void *context) {
     guard *g = current;
     if (g != NULL) {
-        static const char text[] = "it refers to what is not there";
+        static const char text[] = "page reference outside the file";
         memcpy(g->what, text, sizeof text);
         /* Going on elsewhere skips the end of the handler, which would unblock its signals. */
         pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);

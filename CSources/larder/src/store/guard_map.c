@@ -29,7 +29,7 @@ static void load(void *context) {
 static bool read_number(larder_env *env, const uint8_t *at, uint64_t *value) {
     reading n = {at, 0};
     bool is_there = larder__guard_run(load, &n);
-    if (!is_there) larder__guard_note_damage(env, "it refers to what is not there");
+    if (!is_there) larder__guard_note_damage(env, "page reference outside the file");
     *value = n.value;
     return is_there;
 }

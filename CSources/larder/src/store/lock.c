@@ -96,9 +96,9 @@ int32_t larder__lock_own(larder_env *env, bool *is_alone, larder_error *error) {
     if (is_shared && (code == 0 || code == EAGAIN))
         code = set_lock(env->lock_file, F_RDLCK, OWNER_BYTE, false);
     if (code == EAGAIN)
-        return larder__fail(error, LARDER_E_LOCKED, "another process has %s open%s", env->path,
-                            is_shared ? " and does not share it"
-                                      : ", and every process must open a shared store as shared");
+        return larder__fail(error, LARDER_E_LOCKED, "%s is in use by another process%s", env->path,
+                            is_shared ? ", which does not share it"
+                                      : "; until that ends it can only be read");
     if (code != 0) return larder__file_fail(error, code, "locking", env->path);
     *is_alone = *is_alone && !is_mapped(env->path);
     return LARDER_OK;

@@ -176,7 +176,7 @@ struct larder__wal {
     bool is_cramped;        /* the disk was full */
     bool is_small;          /* a record did not fit the log */
     uint64_t part_bytes;    /* a larger record is written in parts; tests set less */
-    int without_parts;      /* so many transactions, with this one, do without */
+    int without_parts;      /* transactions left, this one included, before parts are tried again */
     bool failed; /* a header could not be written, or flushed: only opening again helps */
 
     /* As the writer: images (wal_pages.c). */

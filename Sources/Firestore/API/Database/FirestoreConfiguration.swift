@@ -98,7 +98,7 @@ public struct FirestoreConfiguration: Sendable {
     public enum SnapshotGrouping: Hashable, Sendable {
         /// Each write, or each batch, has a snapshot of its own, also where writes share a commit.
         case eachWrite
-        /// Writes that share a commit have one snapshot: fewer calls while many writes are made.
+        /// Writes that share a commit have one snapshot: fewer calls while many writes are applied.
         case eachCommit
     }
 

@@ -26,7 +26,7 @@ public struct PendingWrite: Sendable, Identifiable {
     /// The last error of the backend or the network; nil if there was none.
     public let lastError: String?
 
-    /// The time since the write was made, in seconds.
+    /// The time since the write was applied, in seconds.
     public var age: TimeInterval {
         -writeTime.dateValue().timeIntervalSinceNow
     }

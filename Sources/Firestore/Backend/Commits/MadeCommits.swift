@@ -2,7 +2,7 @@ import LarderDocumentStore
 import LarderModel
 import LarderRemote
 
-/// The commits that clients may request again, by their names: each is made once, and answered
+/// The commits that clients may request again, by their names: each is applied once, and answered
 /// again from the store.
 ///
 /// A commit is kept until its client has stored the answer. A group of commits has a row in the

@@ -41,7 +41,7 @@ extension Client {
         }
     }
 
-    /// The user whose writes are made and seen.
+    /// The user whose writes are applied and seen.
     package var user: UserID { engine.session.user }
 
     /// Makes and sees the writes of a user from now on, and authenticates as that user.

@@ -11,7 +11,7 @@ package struct ClientConfiguration: Sendable {
     /// The project and database of references in documents.
     package var databaseID: DatabaseID
 
-    /// The user whose pending writes are made and seen.
+    /// The user whose pending writes are applied and seen.
     package var user = UserID.unauthenticated
 
     /// Whether documents are evicted as soon as no listener and no pending write uses them; for

@@ -187,7 +187,7 @@ extension Engine {
         }
     }
 
-    /// Makes the write of a dead letter once more.
+    /// Applies the write of a dead letter once more.
     ///
     /// - Parameters:
     ///   - committed: called with the new batch's id, 0 if it was not queued; nil when there is no

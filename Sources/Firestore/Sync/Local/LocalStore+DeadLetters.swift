@@ -41,7 +41,7 @@ extension LocalStore {
         try retryDeadLetter(batchID, localWriteTime: localWriteTime, obeying: CacheRules())
     }
 
-    /// Makes the write of a dead letter once more, in one commit: appends it to the queue as a new
+    /// Applies the write of a dead letter once more, in one commit: appends it to the queue as a new
     /// batch, or makes it at once if its documents are local only.
     ///
     /// - Parameters:

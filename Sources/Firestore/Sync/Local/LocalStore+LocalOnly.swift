@@ -2,7 +2,7 @@ import LarderDocumentStore
 import LarderModel
 
 extension LocalStore {
-    /// Makes a write of documents that belong to the store alone, as a backend would: all of its
+    /// Applies a write of documents that belong to the store alone, as a backend would: all of its
     /// mutations, or none if a precondition does not hold.
     ///
     /// The documents' version is the local time, or the one after their last version. Pending
@@ -18,7 +18,7 @@ extension LocalStore {
         try makeForResults(write, in: &transaction, using: builder).map { (0, $0.changes) }
     }
 
-    /// Makes a write as ``make(_:in:using:)`` does, and returns the results of its mutations, too.
+    /// Applies a write as ``make(_:in:using:)`` does, and returns the results of its mutations, too.
     func makeForResults(
         _ write: QueuedWrite, in transaction: inout WriteTransaction, using builder: RecordBuilder
     ) throws(LarderError) -> Result<

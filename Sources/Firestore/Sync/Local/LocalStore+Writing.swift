@@ -59,7 +59,7 @@ extension LocalStore {
 
     static let runsName = "firestore.runs"
 
-    /// Makes a write of local-only documents, or appends one of others to the queue.
+    /// Applies a write of local-only documents, or appends one of others to the queue.
     func write(
         _ write: QueuedWrite, obeying rules: CacheRules, in transaction: inout WriteTransaction,
         _ shared: inout SharedChange?, using builder: RecordBuilder
@@ -206,7 +206,7 @@ extension LocalStore {
     /// it out of the local view.
     func check(_ mutation: Mutation) throws(LarderError) {
         if case .verify = mutation.operation {
-            throw .invalidArgument("a check of '\(mutation.path)' is no write to be queued")
+            throw .invalidArgument("verify mutations cannot be queued ('\(mutation.path)')")
         }
         if let record = mutation.record { try check(record) }
         for transform in mutation.transforms {
@@ -216,7 +216,7 @@ extension LocalStore {
                 .arrayUnion, .arrayRemove:
                 break
             case .increment, .minimum, .maximum:
-                throw .invalidArgument("the transform of a number has an operand that is none")
+                throw .invalidArgument("numeric transform with a non-numeric operand")
             }
         }
     }

@@ -143,7 +143,7 @@ extension RemoteStore {
 
     private mutating func acknowledge(_ response: CommitResponse, _ token: [UInt8]) {
         guard writeToken != nil, let batch = pipeline.batches.first else {
-            return failWriteStream(LarderError(.internal, "an answer to no write"))
+            return failWriteStream(LarderError(.internal, "response without a pending write"))
         }
         do throws(LarderError) {
             if response.documents == nil { try batch.mutations.checkFit(response.results) }

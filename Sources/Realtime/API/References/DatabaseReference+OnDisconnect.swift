@@ -6,8 +6,8 @@ import Logging
 
 /// Operations that the server performs when this client's connection ends, cleanly or not.
 ///
-/// They reach the server in the order in which they and other writes were made, so that what is
-/// armed before a write is armed when the write is applied. The completion blocks are called when
+/// They reach the server in the order in which they and other writes are requested, so that what is
+/// armed before a write is in effect when the write is. The completion blocks are called when
 /// the server has recorded the operation, not when it is performed. The server performs an
 /// operation once, and it is not recorded again on the next connection: arm it when
 /// `.info/connected` becomes true.

@@ -23,7 +23,7 @@ extension TreeServer {
     /// made when the namespace is opened again.
     static let closingTime = Duration.seconds(4)
 
-    /// Makes the writes that were left for the end of a session, each with the permissions of the
+    /// Applies the writes that were left for the end of a session, each with the permissions of the
     /// user who has registered it; what the rules deny by now is left out.
     func beginEnding(_ session: BackendSession) {
         guard !session.operations.isEmpty else { return }

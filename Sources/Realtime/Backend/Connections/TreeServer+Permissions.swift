@@ -17,7 +17,7 @@ extension TreeServer {
         return settings.rules(request) == .allow
     }
 
-    /// True if a user may make a write: at each of its locations, with the result of all.
+    /// True if a user may apply a write: at each of its locations, with the result of all.
     ///
     /// - Parameter result: the tree after the write.
     func mayWrite(

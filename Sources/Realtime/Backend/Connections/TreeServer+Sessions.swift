@@ -77,7 +77,7 @@ extension TreeServer {
         return false
     }
 
-    /// Makes a write, or answers it again if it was made, whatever the present node.
+    /// Applies a write, or answers it again if it was made, whatever the present node.
     private func answer(
         _ write: RealtimeRequest, once token: WriteToken, of session: BackendSession
     ) -> RealtimeResponse {
@@ -101,7 +101,7 @@ extension TreeServer {
         for session in all { beginEnding(session) }
     }
 
-    /// Ends a session and makes the writes that its client left for this.
+    /// Ends a session and applies the writes that its client left for this.
     private func end(_ session: BackendSession, with event: ConnectionEvent? = nil) {
         remove(session, with: event)
         beginEnding(session)

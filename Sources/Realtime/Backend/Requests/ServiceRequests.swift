@@ -14,7 +14,7 @@ package enum ReadResult: Sendable {
 
 /// The result of a write.
 package enum WriteResult: Sendable {
-    /// The write is made, with its deferred values computed.
+    /// The write is applied, with its deferred values computed.
     case written(TreeWrite)
     case denied
     /// The write is invalid.
@@ -59,7 +59,7 @@ extension RealtimeBackend {
         server(of: namespace).perform(for: client) { $0.read(query, as: user, completion) }
     }
 
-    /// Makes a write.
+    /// Applies a write.
     ///
     /// - Parameters:
     ///   - hash: the hash that the present node must have; nil for any.

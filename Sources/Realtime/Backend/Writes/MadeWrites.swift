@@ -1,7 +1,7 @@
 import LarderCore
 import LarderRealtimeRemote
 
-/// The writes of a namespace whose clients may send them again: each is made once.
+/// The writes of a namespace whose clients may send them again: each is applied once.
 ///
 /// A client's writes, and the puts of its transactions, are kept until it has their answers. Those of
 /// the last `maxClients` clients and the last `maxWrites` of each are kept; a client has far fewer on
@@ -36,12 +36,12 @@ struct MadeWrites: Sendable {
         return id
     }
 
-    /// True if a write was made.
+    /// True if a write was applied.
     func contains(_ token: WriteToken) -> Bool {
         clients[token.client]?.writes[token.write] != nil
     }
 
-    /// Notes that a write was made.
+    /// Notes that a write was applied.
     mutating func insert(_ token: WriteToken, at time: Int64) {
         if clients[token.client] == nil, clients.count >= Self.maxClients { removeOldest() }
         noteChange(of: token.client)

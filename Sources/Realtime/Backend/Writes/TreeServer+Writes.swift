@@ -19,7 +19,7 @@ extension TreeServer {
         }
     }
 
-    /// Makes a write with the permissions of a user.
+    /// Applies a write with the permissions of a user.
     ///
     /// - Parameter hash: the hash that the present node must have; nil for any.
     func make(_ write: TreeWrite, ifHash hash: String?, as user: RealtimeUser?) -> WriteResult {

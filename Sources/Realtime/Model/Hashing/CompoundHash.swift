@@ -60,8 +60,8 @@ package struct CompoundHash: Hashable, Sendable {
         return hashes
     }
 
-    /// What makes a copy with these hashes a node: the ranges whose hashes differ, with the
-    /// content that they have in the node.
+    /// The merges that bring a copy with these hashes up to date: the ranges whose hashes differ, with
+    /// their content in the node.
     package func rangeMerges(to node: Node) -> [RangeMerge] {
         let current = hashes(of: node)
         var differing = hashes.indices.map { hashes[$0] != current[$0] }

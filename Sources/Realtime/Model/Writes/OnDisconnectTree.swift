@@ -25,8 +25,7 @@ package struct OnDisconnectTree: Sendable {
         values.unfold(at: path)
     }
 
-    /// The server will write at a location for another reason: what it was to write there and
-    /// below is replaced, what it writes above stays.
+    /// Discards the operations at and below a location, which another write of the server supersedes.
     package mutating func replace(at path: TreePath) {
         values.removeSubtree(at: path)
     }

@@ -51,7 +51,7 @@ package enum CacheChange: Equatable, Sendable {
     case passAccepted(AcceptedWrite)
     /// The result of another client's write is in the cache.
     case removeAccepted(WriteID)
-    /// A write was made, with its server values unresolved.
+    /// A write was applied, with its server values unresolved.
     case saveWrite(PendingWrite)
     /// A write was acknowledged, refused or cancelled.
     case removeWrite(WriteID)

@@ -37,7 +37,7 @@ package struct ConnectionMachine: Sendable {
         case authenticate(String?)
         /// Forget the token, which the server has refused.
         case discardToken
-        /// Send everything that is to be sent: the connection is ready.
+        /// The connection is ready: resend listens and queued requests.
         case restore
         /// The connection that was ready has ended.
         case lost

@@ -143,7 +143,7 @@ package struct TransactionOutcome: Sendable {
 }
 
 extension DatabaseClient {
-    /// Makes a write.
+    /// Applies a write.
     ///
     /// - Parameters:
     ///   - deadWrite: a refused write that is forgotten in the same commit.

@@ -65,7 +65,7 @@ extension DatabaseEngine {
         return try cacheRules.isLocalOnly(request.values)
     }
 
-    /// Makes a write of local-only locations, which is acknowledged with its commit.
+    /// Applies a write of local-only locations, which is acknowledged with its commit.
     ///
     /// - Throws: an error of the store.
     func writeLocally(
@@ -89,7 +89,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Makes a write that is computed from the stored data: again if another client has changed that
+    /// Applies a write that is computed from the stored data: again if another client has changed that
     /// in the meantime.
     ///
     /// - Parameter compute: the nodes to replace, and the completion; nil to write nothing.

@@ -7,8 +7,7 @@ import LarderRuntime
 /// The other clients of the store: their writes are shown, those that end are replaced, and one
 /// client keeps the cache for all.
 extension DatabaseEngine {
-    /// The time between two looks at the other clients: how long the writes of one that was killed
-    /// wait for another to send them.
+    /// The polling interval for detecting dead clients, whose writes another client then sends.
     private static let lookInterval = Duration.seconds(4)
 
     /// Takes part in a store that may be shared, or was.

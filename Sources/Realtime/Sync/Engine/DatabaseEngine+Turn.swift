@@ -10,10 +10,9 @@ struct PlannedRequest {
 }
 
 extension DatabaseEngine {
-    /// Ends a turn: commits what it has changed, delivers what it has led to, and sends what the
-    /// server is to know.
+    /// Ends a turn: commits its changes, delivers events, and sends pending requests.
     ///
-    /// Listeners of cached data do not wait for the commit that notes the use of it.
+    /// Events of cached data are delivered before last-use times are committed.
     func endTurn() {
         guard !isTerminated else { return }
         let requests = planRequests()
@@ -66,7 +65,7 @@ extension DatabaseEngine {
 
     // MARK: Committing
 
-    /// The disk has refused the turn: its writes are not made; what the server has said is
+    /// The disk has refused the turn: its writes are not applied; what the server has said is
     /// committed later.
     private func revertUncommitted(_ error: LarderError) {
         var made: [(id: WriteID, committed: Completion<WriteID?>)] = []
@@ -166,7 +165,7 @@ extension DatabaseEngine {
         return lastRequestNumber
     }
 
-    /// Requests that were planned are not sent after all.
+    /// Returns planned requests to the outbox.
     private func takeBack(_ requests: [PlannedRequest]) {
         for planned in requests { outbox.takeBack(planned.number) }
     }

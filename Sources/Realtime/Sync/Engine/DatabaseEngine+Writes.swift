@@ -192,7 +192,7 @@ extension DatabaseEngine {
         outboxChanged()
     }
 
-    /// The request that is sent: a write with a token, by which it is made once however often it is
+    /// The request that is sent: a write with a token, by which it is applied once however often it is
     /// sent; the put of transactions with one if the server keeps names.
     func requestToSend(_ sending: RequestOutbox.Sending) -> RealtimeRequest {
         let name: String

@@ -15,7 +15,7 @@ enum DatabaseCommand: Sendable {
 
 /// The engine of one database: feeds the machines and performs their actions.
 ///
-/// Requests come through the inbox. All that wait when the engine looks are one turn: they are
+/// Requests come through the inbox. A turn processes all queued requests: they are
 /// applied to the sync tree in order, what they change on disk becomes one commit, then events and
 /// completions are delivered and requests are sent. What the engine decides depends on the order
 /// of requests and events alone: time, random numbers, disk and network come through its
@@ -106,7 +106,7 @@ actor DatabaseEngine {
     enum Delivery {
         case event(TreeEvent)
         case call(@Sendable () -> Void)
-        /// A write was made, if the commit succeeds.
+        /// A write was applied, if the commit succeeds.
         case made(WriteID, Completion<WriteID?>)
     }
 
@@ -126,7 +126,7 @@ actor DatabaseEngine {
         set { offsetMilliseconds.store(newValue.wholeMilliseconds, ordering: .relaxed) }
     }
 
-    /// At most so many requests share a commit, so that a flood cannot outgrow a transaction.
+    /// The maximum number of requests that share a commit.
     private static let commandsPerCommit = 2_000
     /// A list of more requests than this is not kept for those to come.
     private static let keptCommandCount = 1_000

@@ -6,7 +6,7 @@ import LarderRuntime
 /// The locations that cache rules make local only: a tree beside the server's, in the same store; all
 /// of them in a local database.
 ///
-/// All of its data is stored, so that nothing is asked for. A write is made in the commit that would
+/// All of its data is stored, so that nothing is asked for. A write is applied in the commit that would
 /// queue it elsewhere. The writes of a turn share a commit, and are shown once it has succeeded:
 /// the owner calls ``commit()`` before everything that reads, and at the end of a turn.
 struct LocalTree {

@@ -5,7 +5,7 @@ package import LarderRealtimeRemote
 ///
 /// A pure machine. Puts, merges, transactions and operations for the end of the connection share
 /// one order, so that what was armed before a write reaches the server before it. A request stays
-/// until it is answered, and goes out again on the next connection; one that may only be made once
+/// until it is answered, and goes out again on the next connection; one that may only be applied once
 /// does so only if the server can tell whether it was. Answers are withheld while listens are
 /// unanswered: the server's data precedes the answer to the write that led to it.
 package struct RequestOutbox: Sendable {

@@ -213,7 +213,7 @@ final class UncommittedChanges {
         closeRun()
     }
 
-    /// Some writes were not made after all.
+    /// Some writes were not applied after all.
     func drop(_ writes: Set<WriteID>) {
         changes.removeAll { change in
             switch change {

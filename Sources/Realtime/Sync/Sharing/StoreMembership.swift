@@ -26,7 +26,7 @@ final class StoreMembership {
     /// How many entries are read at a time.
     private static let entriesPerRead = 1_000
 
-    /// The news of other clients.
+    /// Changes committed by other clients.
     enum News {
         /// Their commits, in order.
         case changes([(client: ClientNumber, change: StoreChange)], hasMore: Bool)

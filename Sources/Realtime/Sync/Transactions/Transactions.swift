@@ -209,7 +209,7 @@ extension Transactions {
         advance(&tree)
     }
 
-    /// A write was made that overrides the transactions at its path, above and below.
+    /// A write was applied that overrides the transactions at its path, above and below.
     ///
     /// - Parameter error: what they end with.
     package mutating func override(

@@ -92,7 +92,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
         abstract: "Lists, retries or discards writes that a backend rejected.",
         discussion: """
             Lists ID, time of rejection, failed attempts, documents and reason of each write, in \
-            the order in which the writes were made. Their effects are reverted. --retry makes a \
+            the order in which the writes were applied. Their effects are reverted. --retry queues a \
             write again, with a new ID and after all pending writes; the next program with a \
             backend sends it. --discard removes one. Exit status 1 if a dead letter to retry or \
             discard does not exist.

@@ -96,7 +96,7 @@ struct RealtimeDeadLettersCommand: AsyncParsableCommand {
         abstract: "Lists, retries or discards writes that a server refused.",
         discussion: """
             Lists ID, time of the refusal, reason and changes of each write, in the order in \
-            which the writes were made. Their effects are reverted. --retry makes a write again, \
+            which the writes were applied. Their effects are reverted. --retry queues a write again, \
             with a new ID and after all pending writes; the application sends it. --discard \
             removes one. Exit status 1 if a dead letter to retry or discard does not exist.
 

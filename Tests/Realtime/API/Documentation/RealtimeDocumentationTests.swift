@@ -103,7 +103,7 @@ struct RealtimeDocumentationTests {
         test.database.reference(withPath: "players").setValue(["ada": 1])
         test.database.reference(withPath: "players/grace").setValue(2)
         #expect(
-            test.read() == ["ada has come", "1 players", "grace has come", "2 players"])
+            test.read() == ["ada joined", "1 players", "grace joined", "2 players"])
     }
 
     @Test("OfflineBehaviour: the outbox, dead letters, a kept location, a resumed transaction")

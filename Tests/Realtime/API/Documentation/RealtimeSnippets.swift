@@ -111,7 +111,7 @@ enum RealtimeGettingStartedSnippets {
     static func observeChildren(_ database: Database, _ show: @escaping (String) -> Void) {
         // snippet: realtime-observe-children
         database.reference(withPath: "players").observe(.childAdded) { snapshot in
-            show("\(snapshot.key) has come")
+            show("\(snapshot.key) joined")
         }
         // end
     }
