@@ -83,17 +83,14 @@ run: packages
 	@$(call product,LarderDemoLocal)
 	@$(step) 'a database without its network and its process' Tests/Checks/story.sh \
 		.build/story .build/debug/LarderDemoLocal --backend .build/story/backend
-	@$(call product,LarderDemoRealtime)
 	@$(step) 'a Realtime Database without its network, and presence' Tests/Checks/scores.sh \
-		.build/scores .build/debug/LarderDemoRealtime .build/debug/larder
+		.build/scores .build/debug/LarderDemoLocal .build/debug/larder
 
 demo: server-packages
 	@$(call product,larderd)
 	@$(call product,LarderDemoRemote)
-	@$(call product,LarderDemoSockets)
 	@$(step) 'a server, and clients that lose their networks and processes' Tests/Checks/demo.sh \
-		.build/debug/larderd .build/debug/LarderDemoRemote .build/debug/LarderDemoSockets \
-		.build/demo
+		.build/debug/larderd .build/debug/LarderDemoRemote .build/demo
 
 serve: server-packages
 	@$(call product,larderd)
@@ -242,11 +239,11 @@ mutex := $(build)/mutex.so
 
 # The test targets that make check builds and runs with the thread sanitizer: the databases with their
 # engines, listeners and stores. make soak names none, which are all of them.
-THREAD_TARGETS = LarderRuntimeTests LarderStorageTests LarderTests LarderRealtimeTests
+THREAD_TARGETS = LarderSharedTests LarderTests LarderRealtimeTests
 # Random tests of machines that one thread drives.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
-	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests \
-	--skip SyncWorldTests --skip SyncCostTests
+	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip DocumentSetTests \
+	--skip EvaluationTests --skip QueryTargetTests --skip SyncWorldTests --skip SyncCostTests
 # The amount in flight while no client reads differs at the sanitizer's speed.
 timed := --skip BackpressureTests
 
@@ -296,7 +293,7 @@ soak-checks:
 			--larderd $(build)/release/larderd
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 15)) \
 		$(step) 'clients and a server over connections that break, a quarter of $(MINUTES) minutes' \
-		$(swift_test) --filter LarderSocketTests.SoakTests
+		$(swift_test) --filter LarderServerTests.SoakTests
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 15)) \
 		$(step) 'the same of the Realtime Database' \
 		$(swift_test) --filter RealtimeSoakTests

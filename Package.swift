@@ -324,29 +324,13 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Realtime/Backend", swiftSettings: swiftSettings),
-        // The REST interface of a backend and its event streams, without a transport.
-        .target(
-            name: "LarderRealtimeREST",
-            dependencies: [
-                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRules", "LarderRealtimeRemote",
-                "LarderRealtimeBackend",
-            ],
-            path: "Sources/Realtime/REST", swiftSettings: swiftSettings),
-        // Websocket sessions of a server, between frames and requests, without a transport.
-        .target(
-            name: "LarderRealtimeService",
-            dependencies: [
-                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeWire",
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
-            path: "Sources/Realtime/Service", swiftSettings: swiftSettings),
-        // The Realtime Databases of a server: its namespaces and tokens, mounted on the shared front.
+        // The Realtime Databases of a server: its namespaces, sessions, REST and tokens, mounted on the
+        // shared front.
         .target(
             name: "LarderRealtimeServer",
             dependencies: [
                 "LarderCore", "LarderHTTP", "LarderRealtimeModel", "LarderRealtimeRules",
-                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeREST",
-                "LarderRealtimeService",
+                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeWire",
                 .networking("JWTKit", "jwt-kit"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
@@ -384,46 +368,26 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Tools/larder", swiftSettings: swiftSettings),
-        // The story that make run and make demo show, and the program that tells it with a backend
-        // in the process.
+        // The stories that make run and make demo show, and the programs that tell them: with backends in
+        // the process, and with a server.
         .target(
             name: "LarderDemo",
             dependencies: [
-                "Larder", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Larder", "LarderRealtime",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Story", swiftSettings: swiftSettings),
         .executableTarget(
             name: "LarderDemoLocal",
             dependencies: [
-                "LarderDemo", "LarderBackend",
+                "LarderDemo", "LarderBackend", "LarderRealtime", "LarderRealtimeBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Local", swiftSettings: swiftSettings),
-        // A client of a Realtime Database that says when it is online.
-        .target(
-            name: "LarderDemoPresence", dependencies: ["LarderRealtime"],
-            path: "Sources/Tools/demo/Presence", swiftSettings: swiftSettings),
-        // Scores and presence in a Realtime Database.
-        .executableTarget(
-            name: "LarderDemoRealtime",
-            dependencies: [
-                "LarderDemo", "LarderDemoPresence", "LarderRealtime", "LarderRealtimeBackend",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Sources/Tools/demo/Realtime", swiftSettings: swiftSettings),
-        // Presence with a server.
-        .executableTarget(
-            name: "LarderDemoSockets",
-            dependencies: [
-                "LarderDemo", "LarderDemoPresence", "LarderRealtime", "LarderRealtimeWebSocket",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Sources/Tools/demo/Sockets", swiftSettings: swiftSettings),
-        // The program that tells it with a server.
         .executableTarget(
             name: "LarderDemoRemote",
             dependencies: [
-                "LarderDemo", "LarderGRPC",
+                "LarderDemo", "LarderGRPC", "LarderRealtime", "LarderRealtimeWebSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Remote", swiftSettings: swiftSettings),
@@ -508,15 +472,11 @@ let package = Package(
                 "LarderQuery", "LarderRemote", "LarderSync",
             ],
             path: "Tests/TestSupport/Firestore", swiftSettings: swiftSettings),
-        // Code as applications of Apple's SDK have it, with nothing changed but its import.
+        // Code as applications of Apple's SDK have it, with nothing changed but its import, and an
+        // application with both products.
         .target(
-            name: "AppleStyleSample", dependencies: ["Larder"],
-            path: "Tests/Firestore/AppleStyleSample",
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        // The same with both products.
-        .target(
-            name: "TwoProductsSample", dependencies: ["Larder", "LarderRealtime"],
-            path: "Tests/TwoProductsSample", swiftSettings: [.treatAllWarnings(as: .error)]),
+            name: "AppleStyleSample", dependencies: ["Larder", "LarderRealtime"],
+            path: "Tests/AppleStyleSample", swiftSettings: [.treatAllWarnings(as: .error)]),
         // A process that tests of Larder start and kill.
         .executableTarget(
             name: "LarderTestChild",
@@ -556,14 +516,32 @@ let package = Package(
                 "LarderRealtimeTestSupport", "LarderSharedTestSupport", "SimulationSupport",
             ],
             path: "Tests/Simulation/RealtimeWorlds", swiftSettings: swiftSettings),
-        // One test target a module, files mirroring its sources.
-        .testTarget(
-            name: "LarderCoreTests", dependencies: ["LarderCore", "LarderTestSupport"],
-            path: "Tests/Shared/Core", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderHTTPTests",
+        // What the Realtime Database's test targets share.
+        .target(
+            name: "LarderRealtimeTestSupport",
             dependencies: [
-                "LarderCore", "LarderHTTP", "LarderSharedTestSupport", "LarderTestSupport",
+                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
+                "LarderRealtimeRemote", "LarderRealtimeSync", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/TestSupport", swiftSettings: swiftSettings),
+        // Test targets: files mirror the sources, in the same folders.
+        .testTarget(
+            name: "LarderSharedTests",
+            dependencies: [
+                "LarderApp", "LarderCore", "LarderDocumentStore", "LarderModel", "LarderRuntime",
+                "LarderSharedTestSupport", "LarderTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/Shared",
+            sources: ["App", "Core", "Runtime", "Storage"],
+            swiftSettings: swiftSettings),
+        // What both databases share on networks: servers and tokens.
+        .testTarget(
+            name: "LarderNetworkTests",
+            dependencies: [
+                "LarderCore", "LarderCredentials", "LarderHTTP", "LarderSharedTestSupport",
+                "LarderTestSupport",
+                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -573,140 +551,76 @@ let package = Package(
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
             ],
-            path: "Tests/Shared/HTTP", swiftSettings: swiftSettings),
+            path: "Tests/Shared",
+            sources: ["Credentials", "HTTP"],
+            swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderCredentialsTests",
+            name: "LarderLifecycleTests",
             dependencies: [
-                "LarderCore", "LarderCredentials", "LarderTestSupport",
-                .product(name: "JWTKit", package: "jwt-kit"),
-            ],
-            path: "Tests/Shared/Credentials", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderAppTests",
-            dependencies: [
-                "LarderApp", "LarderSharedTestSupport",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Tests/Shared/App", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRuntimeTests",
-            dependencies: ["LarderCore", "LarderRuntime", "LarderTestSupport"],
-            path: "Tests/Shared/Runtime", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
-            path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderDocumentJSONTests",
-            dependencies: [
-                "LarderCore", "LarderModel", "LarderDocumentJSON", "LarderSharedTestSupport",
-            ],
-            path: "Tests/Firestore/JSON", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderStorageTests",
-            dependencies: ["LarderModel", "LarderDocumentStore", "LarderTestSupport"],
-            path: "Tests/Shared/Storage", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderDocumentStoreTests",
-            dependencies: ["LarderModel", "LarderDocumentStore", "LarderTestSupport"],
-            path: "Tests/Firestore/Store", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderQueryTests",
-            dependencies: ["LarderModel", "LarderQuery", "LarderTestSupport"],
-            path: "Tests/Firestore/Query", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderPlanningTests",
-            dependencies: [
-                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
-                "LarderTestSupport",
-            ],
-            path: "Tests/Firestore/Planning", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRemoteTests",
-            dependencies: ["LarderModel", "LarderRemote", "LarderTestSupport"],
-            path: "Tests/Firestore/Remote/Interface", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderWireTests",
-            dependencies: [
-                "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
-                "LarderTestSupport",
-                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-                .product(name: "GRPCCore", package: "grpc-swift-2"),
-            ],
-            path: "Tests/Firestore/Wire", exclude: ["Golden"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderGRPCTests",
-            dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
-                "LarderBackend", "LarderGRPC", "LarderHTTP", "LarderLifecycle", "LarderServer",
-                "LarderTestSupport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                "Larder", "LarderRealtime", "LarderLifecycle", "LarderSharedTestSupport",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+            ],
+            path: "Tests/Lifecycle", swiftSettings: swiftSettings),
+        // Documents, queries, their rows and their messages.
+        .testTarget(
+            name: "LarderDocumentTests",
+            dependencies: [
+                "LarderCore", "LarderDocumentJSON", "LarderDocumentStore", "LarderModel",
+                "LarderPlanning", "LarderQuery", "LarderRemote", "LarderSharedTestSupport",
+                "LarderTestSupport", "LarderWire",
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
-                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
-                .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
-            path: "Tests/Firestore/Remote/GRPC", swiftSettings: swiftSettings),
+            path: "Tests/Firestore", exclude: ["Wire/Golden"],
+            sources: ["JSON", "Model", "Planning", "Query", "Remote/Interface", "Store", "Wire"],
+            swiftSettings: swiftSettings),
+        // Both sides of the synchronization.
         .testTarget(
             name: "LarderSyncTests",
             dependencies: [
-                "LarderCore", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
-                "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
+                "LarderBackend", "LarderCore", "LarderDocumentStore", "LarderModel",
+                "LarderPlanning", "LarderQuery", "LarderRemote", "LarderSync", "LarderTestSupport",
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
-            path: "Tests/Firestore/Sync", swiftSettings: swiftSettings),
+            path: "Tests/Firestore", exclude: ["Wire/Golden"],
+            sources: ["Backend", "Sync"],
+            swiftSettings: swiftSettings),
+        // The specification tests of Firestore's clients, read from where they lie.
         .testTarget(
-            name: "LarderBackendTests",
+            name: "LarderSpecificationTests",
             dependencies: [
-                "LarderCore", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
-                "LarderRemote", "LarderBackend", "LarderTestSupport",
+                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
+                "LarderRemote", "LarderSync", "LarderTestSupport",
             ],
-            path: "Tests/Firestore/Backend", swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Specification", swiftSettings: swiftSettings),
+        // The server, the client over gRPC, and both over connections that break.
         .testTarget(
             name: "LarderServerTests",
             dependencies: [
-                "LarderCore", "LarderHTTP", "LarderModel", "LarderQuery", "LarderRemote",
-                "LarderBackend",
-                "LarderWire", "LarderServer", "LarderTestSupport",
+                "Larder", "LarderBackend", "LarderCore", "LarderGRPC", "LarderHTTP",
+                "LarderLifecycle", "LarderModel", "LarderNetworkTestSupport", "LarderQuery",
+                "LarderRemote", "LarderServer", "LarderTestSupport", "LarderWire",
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
-                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
+                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
-                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ],
-            path: "Tests/Firestore/Service", swiftSettings: swiftSettings),
-        // Clients and servers on both ends of real connections, which break.
-        .testTarget(
-            name: "LarderSocketTests",
-            dependencies: [
-                "Larder", "LarderModel", "LarderQuery", "LarderRemote", "LarderGRPC",
-                "LarderServer", "LarderTestSupport", "LarderNetworkTestSupport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "Tests/Firestore/Sockets", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeSocketTests",
-            dependencies: [
-                "LarderRealtime", "LarderRealtimeServer", "LarderRealtimeWebSocket", "LarderServer",
-                "LarderNetworkTestSupport", "LarderSharedTestSupport",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Tests/Realtime/Sockets", swiftSettings: swiftSettings),
+            path: "Tests/Firestore", exclude: ["Wire/Golden"],
+            sources: ["Remote/GRPC", "Service", "Sockets"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderTests",
             dependencies: [
@@ -716,154 +630,77 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Firestore/API", swiftSettings: swiftSettings),
-        // The specification tests of Firestore's clients, read from where they lie.
-        .testTarget(
-            name: "LarderSpecTests",
-            dependencies: [
-                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
-                "LarderRemote", "LarderSync", "LarderTestSupport",
-            ],
-            path: "Tests/Firestore/Specification", swiftSettings: swiftSettings),
-        // Code as applications of Apple's SDK have it, with nothing changed but its import.
-        .target(
-            name: "RealtimeAppleStyleSample", dependencies: ["LarderRealtime"],
-            path: "Tests/Realtime/AppleStyleSample",
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        // What the Realtime Database's test targets share.
-        .target(
-            name: "LarderRealtimeTestSupport",
-            dependencies: [
-                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
-                "LarderRealtimeRemote", "LarderRealtimeSync", "LarderSharedTestSupport",
-            ],
-            path: "Tests/Realtime/TestSupport", swiftSettings: swiftSettings),
+        // The tree, its rules, its rows and its messages.
         .testTarget(
             name: "LarderRealtimeModelTests",
             dependencies: [
-                "LarderCore", "LarderRealtimeModel", "LarderRealtimeTestSupport",
-                "LarderSharedTestSupport",
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeRules",
+                "LarderRealtimeStore", "LarderRealtimeTestSupport", "LarderRealtimeWire",
+                "LarderSharedTestSupport", "LarderStorage",
             ],
-            path: "Tests/Realtime/Model", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeRulesTests",
-            dependencies: [
-                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRules",
-                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
-            ],
-            path: "Tests/Realtime/Rules", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeStoreTests",
-            dependencies: [
-                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
-                "LarderRealtimeTestSupport",
-                "LarderSharedTestSupport",
-            ],
-            path: "Tests/Realtime/Store", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeWireTests",
-            dependencies: [
-                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeWire",
-                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
-            ],
-            path: "Tests/Realtime/Wire", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeWebSocketTests",
-            dependencies: [
-                "LarderCore", "LarderRealtime", "LarderRealtimeModel", "LarderRealtimeRemote",
-                "LarderRealtimeWire", "LarderRealtimeBackend", "LarderRealtimeWebSocket",
-                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            path: "Tests/Realtime/Remote/WebSocket", swiftSettings: swiftSettings),
+            path: "Tests/Realtime",
+            sources: ["Model", "Rules", "Store", "Wire"],
+            swiftSettings: swiftSettings),
+        // Both sides of the synchronization.
         .testTarget(
             name: "LarderRealtimeSyncTests",
             dependencies: [
-                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
-                "LarderRealtimeStore", "LarderRealtimeRemote", "LarderRealtimeSync",
-                "LarderRealtimeBackend", "LarderRealtimeTestSupport",
-                "LarderSharedTestSupport",
+                "LarderCore", "LarderRealtimeBackend", "LarderRealtimeModel",
+                "LarderRealtimeRemote", "LarderRealtimeRules", "LarderRealtimeStore",
+                "LarderRealtimeSync", "LarderRealtimeTestSupport", "LarderRuntime",
+                "LarderSharedTestSupport", "LarderStorage",
             ],
-            path: "Tests/Realtime/Sync", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeBackendTests",
-            dependencies: [
-                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeRules",
-                "LarderRealtimeStore", "LarderRealtimeRemote", "LarderRealtimeBackend",
-                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
-            ],
-            path: "Tests/Realtime/Backend", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeRESTTests",
-            dependencies: [
-                "LarderCore", "LarderRuntime", "LarderRealtimeModel", "LarderRealtimeRules",
-                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeREST",
-                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
-            ],
-            path: "Tests/Realtime/REST", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeServiceTests",
-            dependencies: [
-                "LarderCore", "LarderRuntime", "LarderRealtimeModel", "LarderRealtimeRemote",
-                "LarderRealtimeWire", "LarderRealtimeBackend", "LarderRealtimeService",
-                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
-            ],
-            path: "Tests/Realtime/Service", swiftSettings: swiftSettings),
+            path: "Tests/Realtime",
+            sources: ["Backend", "Sync"],
+            swiftSettings: swiftSettings),
+        // The server, the client over WebSockets, and both over connections that break.
         .testTarget(
             name: "LarderRealtimeServerTests",
             dependencies: [
-                "LarderCore", "LarderHTTP", "LarderServer", "LarderRealtimeModel",
-                "LarderRealtimeRules", "LarderRealtimeRemote", "LarderRealtimeBackend",
-                "LarderRealtimeService", "LarderRealtimeWebSocket", "LarderRealtimeServer",
-                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+                "LarderCore", "LarderHTTP", "LarderNetworkTestSupport", "LarderRealtime",
+                "LarderRealtimeBackend", "LarderRealtimeModel",
+                "LarderRealtimeRemote", "LarderRealtimeRules", "LarderRealtimeServer",
+                "LarderRealtimeTestSupport", "LarderRealtimeWebSocket",
+                "LarderRealtimeWire", "LarderRuntime", "LarderServer", "LarderSharedTestSupport",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/Realtime/Server", swiftSettings: swiftSettings),
+            path: "Tests/Realtime",
+            sources: ["Remote/WebSocket", "Server", "Sockets"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRealtimeTests",
             dependencies: [
                 "LarderApp", "LarderCore", "LarderRealtime", "LarderRealtimeModel",
                 "LarderRealtimeSync", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
                 "LarderSharedTestSupport", "LarderRealtimeTestChild",
-                "RealtimeAppleStyleSample",
+                "AppleStyleSample",
             ],
             path: "Tests/Realtime/API", swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderSimulationTests", dependencies: ["LarderSimulation", "SimulationSupport"],
-            path: "Tests/Simulation/Tests", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderRealtimeSimulationTests",
-            dependencies: ["LarderRealtimeSimulation", "SimulationSupport"],
-            path: "Tests/Simulation/RealtimeTests", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderLifecycleTests",
+            name: "LarderSimulationTests",
             dependencies: [
-                "Larder", "LarderRealtime", "LarderLifecycle", "LarderSharedTestSupport",
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+                "LarderRealtimeSimulation", "LarderSimulation", "SimulationSupport",
             ],
-            path: "Tests/Lifecycle", swiftSettings: swiftSettings),
+            path: "Tests/Simulation",
+            sources: ["Tests", "RealtimeTests"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderToolTests",
             dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderBackend",
-                "LarderRealtime", "LarderRealtimeBackend", "LarderTool", "LarderTestSupport",
-            ],
-            path: "Tests/Tools/larder", swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderDaemonTests",
-            dependencies: [
-                "LarderCore", "LarderDaemon",
+                "Larder", "LarderBackend", "LarderCore", "LarderDaemon", "LarderDocumentStore",
+                "LarderModel", "LarderRealtime", "LarderRealtimeBackend", "LarderTestSupport",
+                "LarderTool",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Tests/Tools/larderd", swiftSettings: swiftSettings),
+            path: "Tests/Tools",
+            swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c17

@@ -2,13 +2,12 @@
 # What `make demo` shows: larderd serves databases on disk, and the story of story.sh happens
 # between it and processes that know its address alone. Then who is online: a client and the server
 # are killed.
-# demo.sh LARDERD DEMO DEMO_SOCKETS DIRECTORY
+# demo.sh LARDERD DEMO DIRECTORY
 set -eu
 cd "$(dirname "$0")/../.."
 larderd=$1
 demo=$2
-sockets=$3
-directory=$4
+directory=$3
 
 rm -rf "$directory"
 mkdir -p "$directory"
@@ -36,20 +35,20 @@ Tests/Checks/story.sh "$directory/story" "$demo" --port "$port"
 printf '\nPresence: a client is killed\n'
 killed=0
 # The shell says "Killed" where it need not.
-{ "$sockets" arrive --port "$port" || killed=$?; } 2>/dev/null
+{ "$demo" presence arrive --port "$port" || killed=$?; } 2>/dev/null
 if test $killed -ne 137; then
     echo "the process was not killed, it ended with $killed" >&2
     exit 1
 fi
-"$sockets" observe --port "$port" --leavings 1 --connections 0
+"$demo" presence observe --port "$port" --leavings 1 --connections 0
 
 printf '\nPresence: the server is killed, and started again\n'
-"$sockets" stay --port "$port" &
+"$demo" presence stay --port "$port" &
 client=$!
-"$sockets" observe --port "$port" --leavings 1 --connections 1
+"$demo" presence observe --port "$port" --leavings 1 --connections 1
 { kill -9 $server && wait $server || true; } 2>/dev/null
 start "$port"
-"$sockets" observe --port "$port" --leavings 2 --connections 1
+"$demo" presence observe --port "$port" --leavings 2 --connections 1
 { kill $client && wait $client || true; } 2>/dev/null
 client=
 

@@ -50,19 +50,14 @@ Realtime/Wire               LarderCore|LarderRealtimeModel|LarderRealtimeRemote
 Realtime/Remote/WebSocket   LarderCore|LarderRealtimeModel|LarderRealtimeRemote|LarderRealtimeWire
 Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeRemote
-Realtime/REST               LarderCore|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend
-Realtime/Service            LarderCore|LarderRealtimeModel|LarderRealtimeRemote|LarderRealtimeWire
-Realtime/Server             LarderCore|LarderHTTP|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend|LarderRealtimeREST|LarderRealtimeService
+Realtime/Server             LarderCore|LarderHTTP|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend|LarderRealtimeWire
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
 Lifecycle                   Larder|LarderRealtime
 Tools/larder                LarderCore|Larder|LarderModel|LarderBackend|LarderDocumentJSON|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
 Tools/larderd               LarderCore|LarderHTTP|LarderModel|LarderServer|LarderRealtimeRules|LarderRealtimeServer
-Tools/demo/Story            Larder
-Tools/demo/Local            LarderDemo|LarderBackend
-Tools/demo/Remote           LarderDemo|LarderGRPC
-Tools/demo/Presence         LarderRealtime
-Tools/demo/Realtime         LarderDemo|LarderDemoPresence|LarderRealtime|LarderRealtimeBackend
-Tools/demo/Sockets          LarderDemo|LarderDemoPresence|LarderRealtime|LarderRealtimeWebSocket
+Tools/demo/Story            Larder|LarderRealtime
+Tools/demo/Local            LarderDemo|LarderBackend|LarderRealtime|LarderRealtimeBackend
+Tools/demo/Remote           LarderDemo|LarderGRPC|LarderRealtime|LarderRealtimeWebSocket
 '
 
 # Here-documents, so that findings are kept: a loop behind a pipe is a process of its own.

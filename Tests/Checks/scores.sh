@@ -12,7 +12,7 @@ larder=$3
 rm -rf "$LARDER_STORE"
 
 for chapter in load return presence; do
-    "$program" "$chapter" --cache "$LARDER_STORE" --backend "$LARDER_STORE/backend"
+    "$program" tree "$chapter" --cache "$LARDER_STORE" --backend "$LARDER_STORE/backend"
 done
 
 # Shows the command as one would type it, and runs it.

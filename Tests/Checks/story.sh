@@ -12,12 +12,12 @@ mkdir -p "$directory"
 chapter() { "$@" --cache "$directory/cache" --cities Tests/Data/cities.ndjson; }
 program=$1
 shift
-chapter "$program" load "$@"
+chapter "$program" documents load "$@"
 killed=0
 # The shell says "Killed" where it need not.
-{ chapter "$program" leave "$@" || killed=$?; } 2>/dev/null
+{ chapter "$program" documents leave "$@" || killed=$?; } 2>/dev/null
 if test $killed -ne 137; then
     echo "the process was not killed, it ended with $killed" >&2
     exit 1
 fi
-chapter "$program" return "$@"
+chapter "$program" documents return "$@"

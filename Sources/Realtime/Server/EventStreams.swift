@@ -1,7 +1,6 @@
 import DequeModule
 import LarderCore
 import LarderHTTP
-import LarderRealtimeREST
 import Metrics
 import Synchronization
 

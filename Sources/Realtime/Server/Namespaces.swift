@@ -2,9 +2,7 @@ import Foundation
 import LarderHTTP
 import LarderRealtimeBackend
 import LarderRealtimeModel
-import LarderRealtimeREST
 import LarderRealtimeRules
-import LarderRealtimeService
 import Metrics
 import Synchronization
 

@@ -1,9 +1,7 @@
 package import LarderHTTP
 import LarderRealtimeBackend
 package import LarderRealtimeModel
-import LarderRealtimeREST
 import LarderRealtimeRemote
-import LarderRealtimeService
 package import Logging
 import Metrics
 import NIOCore

@@ -1,6 +1,5 @@
 package import LarderHTTP
 package import LarderRealtimeRules
-package import LarderRealtimeService
 
 /// The configuration of a server's Realtime Databases.
 package struct RealtimeServerConfiguration: Sendable {

@@ -2,7 +2,6 @@ import Foundation
 import LarderCore
 import LarderHTTP
 import LarderRealtimeModel
-import LarderRealtimeREST
 
 /// Namespaces as JSON files, `NAMESPACE.json` each, in the export format.
 ///

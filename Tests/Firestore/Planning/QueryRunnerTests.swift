@@ -104,7 +104,7 @@ struct QueryRunnerTests {
                 "\(query)\n\(result.execution.description)")
             kinds[result.execution.kind, default: 0] += 1
             if result.execution.description.contains("union, in order") { merges += 1 }
-            if result.execution.description.contains("but the name") { ties += 1 }
+            if result.execution.description.contains("ties unsorted") { ties += 1 }
             if result.documents.count > 1 { found += 1 }
         }
         for kind in [

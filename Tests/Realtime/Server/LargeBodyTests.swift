@@ -1,7 +1,6 @@
 import Foundation
 import LarderHTTP
 import LarderRealtimeModel
-import LarderRealtimeService
 import LarderServer
 import LarderSharedTestSupport
 import Testing

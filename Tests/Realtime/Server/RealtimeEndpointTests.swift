@@ -1,7 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRealtimeRules
-import LarderRealtimeService
 import LarderRealtimeTestSupport
 import LarderServer
 import LarderSharedTestSupport

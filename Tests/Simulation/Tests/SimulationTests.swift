@@ -11,7 +11,7 @@ struct SimulationTests {
     }
 
     // Their worlds broke a promise when they were found. What a seed gives changes with the
-    // simulator: the faults themselves have tests in LarderSyncTests and LarderSpecTests.
+    // simulator: the faults themselves have tests in LarderSyncTests and LarderSpecificationTests.
     @Test(
         "Promises are kept with seeds that once broke them",
         arguments: [

@@ -88,7 +88,7 @@ package enum ServerMessage: Equatable, Sendable {
         case .shutdown(let reason): Envelope.control("s", .string(reason)).text
         case .notice(let text): Envelope.control("e", .string(text)).text
         case .pong: Envelope.control("o", .null).text
-        case .response(let response): Envelope.data(response.json).text
+        case .response(let response): response.text
         case .push(let push): push.text
         case .failure(let text): Envelope.data(.object([JSONMember("error", .string(text))])).text
         case .unknown(let type): Envelope.control(type, .null).text
@@ -120,26 +120,44 @@ extension ServerHello {
 
 /// An answer as messages have it: what its data means depends on the request.
 package struct ResponseMessage: Equatable, Sendable {
+    private enum Content: Sendable {
+        case json(JSONValue)
+        /// Nodes can be large: no tree of the JSON is made of them.
+        case node(Node)
+    }
+
     package var number: Int
     package var status: ResponseStatus
-    /// The content, the reason for the status, or empty text.
-    package var data: JSONValue
+    private let content: Content
 
     package init(number: Int, status: ResponseStatus, data: JSONValue) {
         self.number = number
         self.status = status
-        self.data = data
+        content = .json(data)
+    }
+
+    /// The content of a location, the reason for the status, or empty text.
+    package var data: JSONValue {
+        switch content {
+        case .json(let json): json
+        case .node(let node): node.exportedJSON
+        }
+    }
+
+    package static func == (left: ResponseMessage, right: ResponseMessage) -> Bool {
+        left.number == right.number && left.status == right.status && left.data == right.data
     }
 
     /// The message of an answer.
     package init(number: Int, _ response: RealtimeResponse) {
-        let data: JSONValue =
+        self.number = number
+        status = response.status
+        content =
             switch response.payload {
-            case .none: .string(response.reason ?? "")
-            case .node(let node): node.exportedJSON
-            case .json(let json): json
+            case .none: .json(.string(response.reason ?? ""))
+            case .node(let node): .node(node)
+            case .json(let json): .json(json)
             }
-        self.init(number: number, status: response.status, data: data)
     }
 
     /// The answer.
@@ -158,10 +176,18 @@ package struct ResponseMessage: Equatable, Sendable {
         }
     }
 
-    fileprivate var json: JSONValue {
-        let body = [JSONMember("s", .string(status.rawValue)), JSONMember("d", data)]
-        return .object([
-            JSONMember("r", .integer(Int64(number))), JSONMember("b", .object(body)),
-        ])
+    fileprivate var text: [UInt8] {
+        var text: [UInt8] = []
+        JSONWriter.append(raw: #"{"t":"d","d":{"r":"#, to: &text)
+        JSONWriter.append(Int64(number), to: &text)
+        JSONWriter.append(raw: #","b":{"s":"#, to: &text)
+        JSONWriter.append(status.rawValue, to: &text)
+        JSONWriter.append(raw: #","d":"#, to: &text)
+        switch content {
+        case .json(let json): JSONWriter.append(json, to: &text)
+        case .node(let node): node.appendExportedText(to: &text)
+        }
+        JSONWriter.append(raw: "}}}", to: &text)
+        return text
     }
 }

@@ -2,11 +2,17 @@ import ArgumentParser
 import LarderBackend
 import LarderDemo
 
-/// The demo with a backend in the process, run by `make run`.
+/// The demo with backends in the process, run by `make run`.
 @main
 struct LarderDemoLocal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "larder-demo", abstract: StoryArguments.abstract)
+        commandName: "larder-demo", abstract: "Databases lose their network and their process.",
+        subcommands: [Documents.self, Tree.self])
+}
+
+/// The story of documents.
+struct Documents: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: StoryArguments.abstract)
 
     @OptionGroup var story: StoryArguments
 

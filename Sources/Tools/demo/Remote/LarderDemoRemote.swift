@@ -6,7 +6,14 @@ import LarderGRPC
 @main
 struct LarderDemoRemote: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "larder-demo-remote", abstract: StoryArguments.abstract)
+        commandName: "larder-demo-remote",
+        abstract: "Clients and a server lose their networks and their processes.",
+        subcommands: [Documents.self, Presence.self])
+}
+
+/// The story of documents.
+struct Documents: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: StoryArguments.abstract)
 
     @OptionGroup var story: StoryArguments
 

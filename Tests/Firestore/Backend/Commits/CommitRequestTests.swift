@@ -5,7 +5,7 @@ import Testing
 struct CommitRequestTests {
     private func code(_ mutation: Mutation) throws -> LarderError.Code? {
         let backend = try TestBackend()
-        return LarderBackendTests.code { try backend.commit(mutation) }
+        return LarderSyncTests.code { try backend.commit(mutation) }
     }
 
     private func nested(_ depth: Int) -> Value {
@@ -24,7 +24,7 @@ struct CommitRequestTests {
         let backend = try TestBackend()
         let text = Value.string(String(repeating: "x", count: 1_000_000))
         let mutations = try (0..<11).map { try Mutation.set("c/d\($0)", ["t": text]) }
-        #expect(LarderBackendTests.code { try backend.commit(mutations) } == .invalidArgument)
+        #expect(LarderSyncTests.code { try backend.commit(mutations) } == .invalidArgument)
         try backend.commit(Array(mutations.prefix(10)))
     }
 
@@ -36,10 +36,10 @@ struct CommitRequestTests {
         let path = Array(repeating: "m", count: 19) + ["n"]
         let deep = FieldTransform(try FieldPath(path), .arrayUnion([.map(["p": ["q": 1]])]))
         #expect(
-            LarderBackendTests.code { try backend.commit(.patch("c/a", ["u": half])) }
+            LarderSyncTests.code { try backend.commit(.patch("c/a", ["u": half])) }
                 == .invalidArgument)
         #expect(
-            LarderBackendTests.code {
+            LarderSyncTests.code {
                 try backend.commit(.patch("c/a", [:], transforms: [deep]))
             } == .invalidArgument)
         #expect(try backend.fields("c/a")?.count == 2)

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// A backend with clients that watch it, and all states that its documents ever had.
-final class WatchWorld {
+final class BackendWatchWorld {
     /// A client and the queries that it asks for.
     private struct Client {
         var probe: WatchProbe
@@ -242,7 +242,7 @@ struct BackendWatchDifferentialTests {
     @Test("Random commits, queries, slow clients, lost streams, restarts", arguments: 0..<8)
     func differential(round: Int) throws {
         let base = SeededRandom()
-        let world = try WatchWorld(seed: base.seed &+ UInt64(round) &* 7919)
+        let world = try BackendWatchWorld(seed: base.seed &+ UInt64(round) &* 7919)
         for _ in 0..<250 {
             try world.step()
         }

@@ -1,8 +1,8 @@
+import AppleStyleSample
 import Foundation
 import LarderCore
 import LarderRealtime
 import LarderRealtimeBackend
-import RealtimeAppleStyleSample
 import Testing
 
 @Suite("Presence")

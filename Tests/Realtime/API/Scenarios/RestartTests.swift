@@ -1,9 +1,9 @@
+import AppleStyleSample
 import Foundation
 import LarderCore
 import LarderRealtime
 import LarderRealtimeBackend
 import LarderSharedTestSupport
-import RealtimeAppleStyleSample
 import Testing
 
 @Suite("Restarts")

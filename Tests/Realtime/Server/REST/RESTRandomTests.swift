@@ -1,5 +1,5 @@
 import LarderCore
-import LarderRealtimeREST
+import LarderRealtimeServer
 import LarderRealtimeTestSupport
 import LarderSharedTestSupport
 import Testing

@@ -1,8 +1,8 @@
 import LarderCore
 import LarderRealtimeBackend
 import LarderRealtimeModel
-import LarderRealtimeREST
 import LarderRealtimeRules
+import LarderRealtimeServer
 import LarderSharedTestSupport
 import Synchronization
 import Testing

@@ -3,11 +3,9 @@ import LarderDemo
 import LarderRealtime
 import LarderRealtimeBackend
 
-/// The demo of the Realtime Database, with a backend in the process; run by `make run`.
-@main
-struct LarderDemoRealtime: AsyncParsableCommand {
+/// The story of a Realtime Database.
+struct Tree: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "larder-demo-realtime",
         abstract: "Runs a chapter of a Realtime Database that is offline and returns.")
 
     /// The chapters, in order.

@@ -6,7 +6,7 @@ import Larder
 import LarderRealtime
 
 /// A document with the time of its last write.
-package struct City: Codable {
+package struct DatedCity: Codable {
     package var name: String
     @Larder.ServerTimestamp package var updated: Timestamp?
 }
@@ -26,7 +26,7 @@ package func openBoth() throws -> (Firestore, Database) {
 /// A value of each.
 package func write(_ store: Firestore, _ database: Database) throws {
     let encoder = Firestore.Encoder()
-    _ = try encoder.encode(City(name: "London", updated: nil))
+    _ = try encoder.encode(DatedCity(name: "London", updated: nil))
     try database.reference(withPath: "messages").childByAutoId().setValue(
         from: Message(text: "hello", sent: nil), encoder: Database.Encoder())
     store.document("cities/LON").setData(["name": "London"])

@@ -3,7 +3,6 @@ import LarderHTTP
 import LarderRealtimeBackend
 import LarderRealtimeModel
 import LarderRealtimeRemote
-import LarderRealtimeService
 import Logging
 import Metrics
 import NIOCore

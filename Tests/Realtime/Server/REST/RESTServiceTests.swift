@@ -2,8 +2,8 @@ import Foundation
 import LarderCore
 import LarderRealtimeBackend
 import LarderRealtimeModel
-import LarderRealtimeREST
 import LarderRealtimeRules
+import LarderRealtimeServer
 import LarderSharedTestSupport
 import Testing
 

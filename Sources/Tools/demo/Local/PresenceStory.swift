@@ -1,6 +1,5 @@
 import Foundation
 import LarderDemo
-import LarderDemoPresence
 import LarderRealtime
 import LarderRealtimeBackend
 

@@ -3,7 +3,7 @@ import LarderRealtimeTestSupport
 import LarderSharedTestSupport
 import Testing
 
-@testable import LarderRealtimeREST
+@testable import LarderRealtimeServer
 
 @Suite("Large nodes as text")
 struct NodeTextTests {

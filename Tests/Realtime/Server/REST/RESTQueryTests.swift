@@ -1,5 +1,5 @@
 import LarderCore
-import LarderRealtimeREST
+import LarderRealtimeServer
 import Testing
 
 @Suite("Queries of the REST interface")

@@ -1,15 +1,12 @@
 import ArgumentParser
 import Foundation
 import LarderDemo
-import LarderDemoPresence
 import LarderRealtime
 import LarderRealtimeWebSocket
 
-/// Presence with a server, between processes some of which are killed; run by `make demo`.
-@main
-struct LarderDemoSockets: AsyncParsableCommand {
+/// Presence with a server, between processes some of which are killed.
+struct Presence: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "larder-demo-sockets",
         abstract: "Runs a chapter about presence with a server.")
 
     enum Chapter: String, CaseIterable, ExpressibleByArgument {

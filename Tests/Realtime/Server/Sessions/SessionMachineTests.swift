@@ -3,7 +3,7 @@ import LarderCore
 import LarderRealtimeBackend
 import LarderRealtimeModel
 import LarderRealtimeRemote
-import LarderRealtimeService
+import LarderRealtimeServer
 import LarderRealtimeTestSupport
 import LarderRealtimeWire
 import LarderRuntime
