@@ -136,6 +136,31 @@ struct RefusedWorkTests {
         #expect(a["all"].documents.count == 1)
     }
 
+    @Test("Writes whose cancellation cannot be stored stay, and are sent when the disk works")
+    func cancellations() throws {
+        let a = try open("a")
+        a.client.disableNetwork { _ in }
+        let outcomes = try (0..<3).map { number in a.write([try .set("c/\(number)", 1)]) }
+        world.settle()
+        disk.refuse(.rejectBatch)
+        let errors = Mutex<[LarderError.Code]>([])
+        for outcome in outcomes {
+            a.client.cancelWrite(try #require(outcome.id)) { result in
+                if case .failure(let error) = result { errors.withLock { $0.append(error.kind) } }
+            }
+        }
+        world.settle()
+        #expect(errors.withLock { $0 } == [.unavailable, .unavailable, .unavailable])
+        #expect(disk.count == 1)
+        #expect(try a.client.pendingWrites().count == 3)
+
+        disk.refuse()
+        a.client.enableNetwork { _ in }
+        world.pass(.seconds(5))
+        let acknowledged = outcomes.count { $0.isAcknowledged }
+        #expect(acknowledged == 3)
+    }
+
     @Test("What an older watch stream says asks nothing of the disk")
     func olderStreams() throws {
         let a = try open("a")

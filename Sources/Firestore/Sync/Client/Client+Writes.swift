@@ -44,14 +44,15 @@ extension Client {
 
     /// Cancels a pending write, and reverts its effects.
     ///
+    /// Waiting cancellations share a commit, and a snapshot of each listener.
+    ///
     /// - Parameters:
     ///   - completion: called with whether it was still pending.
     package func cancelWrite(
         _ batchID: Int64, completion: @escaping @Sendable (Result<Bool, LarderError>) -> Void
     ) {
-        perform(
-            { $0.cancelWrite(batchID, completion) },
-            otherwise: { completion(.failure(Self.terminated)) })
+        let cancellation = QueuedCancellation(batchID: batchID, completion: completion)
+        if !engine.add(.cancelWrite(cancellation)) { completion(.failure(Self.terminated)) }
     }
 
     /// Calls a closure when every write that is pending now is acknowledged, rejected or

@@ -152,11 +152,12 @@ extension Engine {
             self.multiClient?.beginTargets(change.begunTargets, of: client)
             try watch(change.begunTargets)
         }
-        for id in change.cancellations {
-            // A failure is answered like a batch that was sent: the write stays.
-            if (try? cancel(id, of: change.user)) != true {
-                self.multiClient?.unsent.batches.append(SharedChange.Batch(id, .kept))
-            }
+        guard !change.cancellations.isEmpty else { return }
+        let ids = Set(change.cancellations).sorted()
+        // A failure is answered like batches that were sent: the writes stay.
+        let cancelled = (try? cancel(ids, of: change.user)) ?? []
+        for id in ids where !cancelled.contains(id) {
+            self.multiClient?.unsent.batches.append(SharedChange.Batch(id, .kept))
         }
     }
 

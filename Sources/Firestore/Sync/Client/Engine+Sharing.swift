@@ -1,5 +1,6 @@
 import LarderDocumentStore
 import LarderModel
+import OrderedCollections
 
 /// Performs the effects and tasks of ``MultiClient``.
 extension Engine {
@@ -148,9 +149,16 @@ extension Engine {
             listen(to: id)
         }
         for data in missing { keepView(of: data) }
-        for (id, cancelled) in multiClient?.takeCancellations() ?? [] {
-            let result = Result { () throws(LarderError) in try cancel(id, of: cancelled.user) }
-            for completion in cancelled.completions { completion(result) }
+        let requests = multiClient?.takeCancellations() ?? []
+        for (user, requests) in OrderedDictionary(grouping: requests, by: \.cancellation.user) {
+            let result = Result { () throws(LarderError) in
+                try cancel(requests.map(\.id), of: user)
+            }
+            for (id, cancellation) in requests {
+                for completion in cancellation.completions {
+                    completion(result.map { $0.contains(id) })
+                }
+            }
         }
     }
 

@@ -128,7 +128,7 @@ extension Engine {
                 error.kind, "given up after \(count) attempts: \(error.message)", cause: error))
     }
 
-    private func finishWrites(_ changes: [LocalChange]) {
+    func finishWrites(_ changes: [LocalChange]) {
         apply(changes)
         collect()
         observers.pendingWrites.noteChange()
@@ -220,54 +220,5 @@ extension Engine {
         observers.deadLetters.noteChange()
         completion(
             Result { () throws(LarderError) in try localStore.discardDeadLetters(batchIDs) })
-    }
-
-    // MARK: Cancelling
-
-    /// Takes a write out of the queue, unless it may have been sent.
-    ///
-    /// Only the client that uses the network knows which were sent: the others ask it.
-    func cancelWrite(
-        _ batchID: Int64, _ completion: @escaping @Sendable (Result<Bool, LarderError>) -> Void
-    ) {
-        let user = session.user
-        do throws(LarderError) {
-            let isPending = try store.read { (transaction) throws(LarderError) in
-                try transaction.mutationBatch(batchID, of: user) != nil
-            }
-            guard isPending else { return completion(.success(false)) }
-        } catch {
-            return completion(.failure(error))
-        }
-        guard isPrimary else {
-            multiClient?.cancel(batchID, of: user, completion)
-            return
-        }
-        completion(Result { () throws(LarderError) in try cancel(batchID, of: user) })
-    }
-
-    /// Completes callers waiting for a batch that was cancelled.
-    func settleCancelled(_ batchID: Int64) {
-        multiClient?.answer(batchID, .success(true))
-        settle(batchID, .failure(LarderError(.cancelled, "the write was cancelled")))
-    }
-
-    /// - Returns: false for a write that may have been sent, or is no longer pending.
-    func cancel(_ batchID: Int64, of user: UserID) throws(LarderError) -> Bool {
-        guard !refusedWork.hasCommitted(batchID) else { return false }
-        let isOwn = user == session.user
-        if isOwn, !remoteStore.forget(batchID: batchID) { return false }
-        let changes: [LocalChange]
-        do throws(LarderError) {
-            changes = try localStore.as(user).cancel([batchID])
-        } catch {
-            // The batch stays in the queue, so that the pipeline must get it again.
-            if isOwn { recover(from: error) }
-            throw error
-        }
-        guard !changes.isEmpty else { return false }
-        settleCancelled(batchID)
-        if isOwn { finishWrites(changes) }
-        return true
     }
 }

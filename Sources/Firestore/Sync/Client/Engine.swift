@@ -27,6 +27,8 @@ actor Engine {
         case watchStream(WatchEvent, generation: Int)
         /// An event of the write stream; consecutive responses share a commit.
         case writeStream(WriteEvent, generation: Int)
+        /// A request to cancel a write; consecutive ones share a commit.
+        case cancelWrite(QueuedCancellation)
         /// Anything else.
         case perform(@Sendable (isolated Engine) -> Void)
 
@@ -217,7 +219,19 @@ actor Engine {
         remoteStore.now = scheduler.uptime
         noteTime()
         var (writes, listeners) = ([QueuedWrite](), [QueuedListener]())
+        var cancellations: [QueuedCancellation] = []
         for (index, command) in commands.enumerated() {
+            if case .cancelWrite(let cancellation) = command {
+                if cancellations.isEmpty {
+                    commit(&writes)
+                    addListeners(&listeners)
+                    pump()
+                }
+                cancellations.append(cancellation)
+                if cancellations.count == Self.writesPerCommit { cancelWrites(&cancellations) }
+                continue
+            }
+            cancelWrites(&cancellations)
             switch command {
             case .write(let write):
                 addListeners(&listeners)
@@ -242,8 +256,10 @@ actor Engine {
                         after: event, generation))
                 pump()
             case .writeStream(let event, let generation): receive(event, generation)
+            case .cancelWrite: break
             }
         }
+        cancelWrites(&cancellations)
         commit(&writes)
         addListeners(&listeners)
         endStep()
@@ -289,6 +305,8 @@ actor Engine {
                 release(1)
                 write.committed(.failure(Client.terminated))
             case .listen(let listener): listener.deliver(.failure(Client.terminated))
+            case .cancelWrite(let cancellation):
+                cancellation.completion(.failure(Client.terminated))
             case .perform(let body): body(self)
             case .watchStream, .writeStream: break
             }

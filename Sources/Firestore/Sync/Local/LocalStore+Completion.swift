@@ -115,7 +115,7 @@ extension LocalStore {
     {
         try drop(batchIDs, as: .rejected(error)) { (batch, transaction) throws(LarderError) in
             try transaction.putDeadLetter(batch, of: user, because: error, at: time)
-        }
+        }.changes
     }
 
     /// Removes cancelled batches from anywhere in the queue, in one commit.
@@ -124,13 +124,23 @@ extension LocalStore {
     ///
     /// - Returns: every document of the batches, once.
     package func cancel(_ batchIDs: [Int64]) throws(LarderError) -> [LocalChange] {
+        try cancelPending(batchIDs).changes
+    }
+
+    /// Removes cancelled batches like ``cancel(_:)``.
+    ///
+    /// - Returns: the ids of those that were in the queue, in the given order, and every document
+    ///   of them, once.
+    func cancelPending(_ batchIDs: [Int64])
+        throws(LarderError) -> (dropped: [Int64], changes: [LocalChange])
+    {
         try drop(batchIDs, as: .cancelled) { (_, _) throws(LarderError) in }
     }
 
     private func drop(
         _ batchIDs: [Int64], as state: SharedChange.Batch.State,
         keep: (MutationRow, inout WriteTransaction) throws(LarderError) -> Void
-    ) throws(LarderError) -> [LocalChange] {
+    ) throws(LarderError) -> (dropped: [Int64], changes: [LocalChange]) {
         try begin(.rejectBatch)
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
         return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
@@ -145,9 +155,11 @@ extension LocalStore {
                 removed.append(batch)
                 shared?.batches.append(SharedChange.Batch(id, state))
             }
+            let dropped = removed.map(\.id)
+            removed.sort { $0.id < $1.id }
             try refresh.replay(touched.paths, without: removed, after: [], in: &transaction)
             shared?.note(touched.paths)
-            return try touched.changes(in: transaction, revertsWrites: true)
+            return (dropped, try touched.changes(in: transaction, revertsWrites: true))
         }
     }
 }
