@@ -17,6 +17,10 @@ package struct HTTPListener: Sendable {
     private let connections: OpenConnections
 
     private static let backlog: Int32 = 1_024
+    /// The maximum of unsent bytes that the system keeps of a connection.
+    ///
+    /// Without a limit it takes up to 4 MiB of a response that nobody reads, which no account counts.
+    private static let unsentBytes = 128 << 10
     /// The size of a read: small at first, since an idle connection keeps its buffer.
     private static let readBytes = AdaptiveRecvByteBufferAllocator(
         minimum: 64, initial: 512, maximum: 65_536)
@@ -57,6 +61,10 @@ package struct HTTPListener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.backlog, value: Self.backlog)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(
+                .tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)),
+                value: Self.unsentBytes
+            )
             .childChannelOption(.recvAllocator, value: Self.readBytes)
             .childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -27,8 +27,7 @@ extension TreeServer {
             session.chargeMemory()
             listens.insert(key, of: session)
         }
-        // The hash of large content that a client has nothing of is not computed.
-        if hash.isEmpty ? !content.isEmpty : content.hash != hash {
+        if !content.hasHash(hash) {
             send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
         }
         return securityRules?.missingIndex(of: key.query) == nil

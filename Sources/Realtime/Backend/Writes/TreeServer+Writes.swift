@@ -34,7 +34,7 @@ extension TreeServer {
         guard mayWrite(resolved, user, at: time, result) else { return .denied }
         if let hash {
             let present = tree.node(at: write.path)
-            guard present.hash == hash else { return .stale(present) }
+            guard present.hasHash(hash) else { return .stale(present) }
         }
         replaceTree(with: result, after: resolved)
         return .written(resolved)

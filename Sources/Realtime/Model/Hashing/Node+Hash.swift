@@ -10,6 +10,14 @@ extension Node {
         digest?.base64 ?? ""
     }
 
+    /// True if a text is the node's hash; nothing is computed for text that is no hash.
+    package func hasHash(_ text: String) -> Bool {
+        isEmpty ? text.isEmpty : text.utf8.count == Self.hashLength && text == hash
+    }
+
+    /// The length of the hash of a node with content.
+    private static let hashLength = 28
+
     /// The digest behind ``hash``; nil for an empty node.
     fileprivate var digest: SHA1.Digest? {
         switch storage {

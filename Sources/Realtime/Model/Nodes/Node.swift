@@ -207,6 +207,19 @@ extension Node: Equatable {
     }
 }
 
+extension Node {
+    /// The estimated size from which nodes are not compared by ``isSame(as:)``.
+    private static let largeBytes = 64 << 10
+
+    /// True for the same node, or an equal one that is small.
+    package func isSame(as other: Node) -> Bool {
+        if case (.branch(let left), .branch(let right)) = (storage, other.storage) {
+            return left === right || (estimatedSize < Self.largeBytes && self == other)
+        }
+        return self == other
+    }
+}
+
 extension Branch {
     fileprivate func hasSameContent(as other: Branch) -> Bool {
         guard children.count == other.children.count, priority == other.priority else {

@@ -139,14 +139,16 @@ package struct EventStream {
 /// all, and is encoded once.
 final class EventMessages: Sendable {
     /// What a message depends on.
-    struct Key: Equatable, Sendable {
+    struct Key: Sendable {
         let push: RealtimePush
         /// The location of the stream.
         let path: TreePath
         let hasPriorities: Bool
     }
 
-    private let last = LastMade<Key, SharedBytes>()
+    private let last = LastMade<Key, SharedBytes> {
+        $0.hasPriorities == $1.hasPriorities && $0.path == $1.path && $0.push.isSame(as: $1.push)
+    }
 
     func message(
         of key: Key, _ memory: MemoryAccount?, _ make: () -> SharedBytes?

@@ -53,7 +53,7 @@ final class OutgoingMessage: Sendable {
 /// A backend sends a change to one listener after the other, most often the same to all: it is
 /// encoded once. Can be used from any thread.
 package final class PushFrames: Sendable {
-    private let last = LastMade<RealtimePush, OutgoingMessage>()
+    private let last = LastMade<RealtimePush, OutgoingMessage> { $0.isSame(as: $1) }
 
     package init() {}
 
@@ -63,7 +63,6 @@ package final class PushFrames: Sendable {
             OutgoingMessage(
                 .push(push), estimatedBytes: ConnectionEvent.push(push).estimatedBytes, memory)
         }
-        // Equal nodes are most often the same ones, which are not compared.
         return last.value(of: push, for: memory, size: \.estimatedBytes, make) ?? make()
     }
 }

@@ -48,11 +48,15 @@ extension SharedBytes: Equatable {
 /// What was made last of something, for those that need the same soon after.
 ///
 /// It is released when the memory is needed.
-package final class LastMade<Key: Equatable & Sendable, Value: Sendable>: Sendable {
+package final class LastMade<Key: Sendable, Value: Sendable>: Sendable {
+    private let isSame: @Sendable (Key, Key) -> Bool
     private let last = Mutex<(key: Key, value: Value)?>(nil)
     private let account = Mutex<MemoryAccount?>(nil)
 
-    package init() {}
+    /// - Parameter isSame: true for keys of equal values; may be false for some that are equal.
+    package init(_ isSame: @escaping @Sendable (Key, Key) -> Bool) {
+        self.isSame = isSame
+    }
 
     /// The value of a key.
     ///
@@ -63,7 +67,7 @@ package final class LastMade<Key: Equatable & Sendable, Value: Sendable>: Sendab
     package func value(
         of key: Key, for memory: MemoryAccount?, size: (Value) -> Int, _ make: () -> Value?
     ) -> Value? {
-        if let last = last.withLock({ $0 }), last.key == key { return last.value }
+        if let last = last.withLock({ $0 }), isSame(last.key, key) { return last.value }
         guard let value = make() else { return nil }
         let old = last.withLock { last in
             defer { last = (key, value) }

@@ -6,6 +6,28 @@ import Testing
 
 @Suite("Nodes")
 struct NodeTests {
+    @Test("a text is compared with a node's hash, which is not computed for text that is no hash")
+    func hasHash() throws {
+        let node = try Node(parsing: #"{"a":1,"b":{"c":"x"}}"#)
+        #expect(!node.hasHash("") && !node.hasHash("none"))
+        #expect(node.branch?.knownDigest == nil)
+        #expect(node.hasHash(node.hash) && !node.hasHash(String(repeating: "x", count: 28)))
+        #expect(Node.empty.hasHash("") && !Node.empty.hasHash("none"))
+        #expect(try Node(parsing: "true").hasHash(Node(parsing: "true").hash))
+    }
+
+    @Test("nodes are the same by identity; equal ones only while they are small")
+    func isSame() {
+        func make(_ count: Int) -> Node {
+            Node(children: (0..<count).map { Child(ChildKey("k\($0)"), Node(.boolean(true))) })
+        }
+        let (small, large) = (make(10), make(10_000))
+        #expect(small.isSame(as: make(10)) && !small.isSame(as: make(11)))
+        #expect(large.isSame(as: large) && large == make(10_000))
+        #expect(!large.isSame(as: make(10_000)) && !large.isSame(as: small))
+        #expect(Node(.string("a")).isSame(as: Node(.string("a"))))
+    }
+
     @Test("random writes give what dictionaries have")
     func writes() {
         var random = SeededRandom()

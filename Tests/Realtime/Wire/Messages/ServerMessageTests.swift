@@ -140,6 +140,20 @@ import Testing
         }
     }
 
+    @Test func `the text of an answer with a node is that of its JSON`() throws {
+        var random = SeededRandom()
+        for number in 0..<100 {
+            let node = random.node()
+            let answer = ResponseMessage(
+                number: number, RealtimeResponse(.ok, payload: .node(node)))
+            let plain = ResponseMessage(number: number, status: .ok, data: node.exportedJSON)
+            #expect(answer == plain)
+            #expect(
+                ServerMessage.response(answer).text == ServerMessage.response(plain).text,
+                "\(random)")
+        }
+    }
+
     @Test func `unknown actions and members are ignored`() throws {
         let push = #"{"t":"d","d":{"a":"apc","b":{"s":"x"}},"z":1}"#
         #expect(try ServerMessage(Array(push.utf8)) == .unknown("apc"))

@@ -84,7 +84,7 @@ struct MemoryLedgerTests {
         let reliefs = Reliefs()
         let account = reliefs.open("a", ledger)
         defer { account.close() }
-        let last = LastMade<Int, SharedBytes>()
+        let last = LastMade<Int, SharedBytes> { $0 == $1 }
         func value(_ key: Int) -> SharedBytes? {
             last.value(of: key, for: account, size: \.count) {
                 let bytes = SharedBytes([UInt8](repeating: 1, count: 600))
