@@ -1,5 +1,6 @@
 """Realtime Databases over WebSockets, by a client that knows only the messages of the protocol."""
 
+import http.client
 import json
 import os
 import random
@@ -320,3 +321,39 @@ def test_writes_are_not_named_by_anything(server):
     for once in [1, {}, {"c": "a", "w": 1}, {"c": "a/b", "w": "1"}, {"c": "a", "w": "x" * 65}]:
         assert client.ask("p", **{**increment("/odd"), "once": once})["s"] == "failed"
     assert client.ask("p", **increment("/odd"))["s"] == "ok"
+
+
+LOCAL_PAGES = ["http://localhost:5173", "http://127.0.0.1:3000", "http://[::1]"]
+FOREIGN_PAGES = ["https://evil.example", "http://localhost.evil.example", "null"]
+
+
+def web_socket_status(server, origin):
+    """The status of a handshake from a page."""
+    try:
+        connect(f"ws://{server.address}/.ws?v=5&ns=pages", origin=origin).close()
+        return 101
+    except InvalidStatus as error:
+        return error.response.status_code
+
+
+def event_stream_status(server, origin):
+    connection = http.client.HTTPConnection(server.address, timeout=SECONDS)
+    headers = {"Accept": "text/event-stream", "Origin": origin}
+    connection.request("GET", "/a.json?ns=pages", headers=headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_pages_of_this_machine_and_allowed_ones_may_listen(start_server):
+    """A browser names the page in Origin; scripts of other pages are refused, also over WebSockets,
+    for which browsers ask no permission."""
+    server = start_server(
+        "--memory", "--allow-origin", "https://app.example",
+        "--allow-origin", "https://*.shop.example")
+    allowed = [*LOCAL_PAGES, "https://app.example", "https://a.shop.example"]
+    for ask, accepted in [(web_socket_status, 101), (event_stream_status, 200)]:
+        for origin in allowed:
+            assert ask(server, origin) == accepted, origin
+        for origin in [*FOREIGN_PAGES, "http://app.example", "https://shop.example"]:
+            assert ask(server, origin) == 403, origin
